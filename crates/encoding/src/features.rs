@@ -22,8 +22,8 @@
 //!
 //! A pass-alive area consists of chains that live even if their owner always passes, and their vital regions.
 //!
-//! No plane encodes the order of earlier moves, so transpositions share one prediction. Networks of other programs may
-//! see that order: for them, `Features` carry a [`Trail`].
+//! No plane encodes the order of earlier moves, so transpositions share one prediction. Other programs' networks may
+//! see that order; for them, `Features` carry a [`Trail`].
 
 use std::sync::Arc;
 
@@ -54,13 +54,13 @@ pub const PLANE_OPPONENT_AREA: usize = 7;
 
 /// The optional bit planes that a network sees besides the [`BIT_PLANES`] planes of [`Features`]; none by default.
 ///
-/// The configuration of a network says which it sees. Predictors and trainers make their batches accordingly, so no
-/// other code has to know.
+/// The network's configuration says which it sees. Predictors and trainers make their batches accordingly, so no other
+/// code has to know.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PlaneSet {
     /// The two planes of [`Features::pass_alive`].
     pub pass_alive: bool,
-    /// No planes, but the [`Trail`] of every position, from which a predictor makes inputs of its own.
+    /// No planes, but the [`Trail`] of every position, from which a predictor makes its own inputs.
     pub trail: bool,
 }
 
@@ -107,7 +107,7 @@ pub struct Features {
     pub komi: f32,
     /// The suicide rule. The network sees it only through [`Features::pass_alive`]; [`Features::key`] ignores it.
     pub suicide: Suicide,
-    /// How the position came about, for networks that see it ([`PlaneSet::trail`]); otherwise `None`.
+    /// The last turns, for networks that see them ([`PlaneSet::trail`]); otherwise `None`.
     pub trail: Option<Arc<Trail>>,
 }
 
@@ -178,7 +178,7 @@ impl Features {
     /// original points to its points.
     ///
     /// Images are ordered by the mover's stones, then the opponent's, then the banned points, each compared as words.
-    /// All other planes follow from these, so equal keys mean equal images.
+    /// All other planes follow from these, so images that compare equal are equal.
     pub fn canonical(&self) -> (Symmetry, Features) {
         let symmetry = self.canonical_symmetry();
         (symmetry, self.transformed(symmetry))
@@ -222,7 +222,7 @@ impl Features {
     }
 }
 
-/// The state that the numeric inputs depend on besides the planes.
+/// The state besides the planes that the numeric inputs depend on.
 #[derive(Copy, Clone)]
 pub struct SoFar {
     /// The side to move.
@@ -239,8 +239,8 @@ pub struct SoFar {
     pub suicide: Suicide,
 }
 
-/// Points that Black has off the board, excluding komi, and that remain in Black's score regardless of later moves:
-/// prisoners under territory scoring, otherwise minus White's handicap bonus.
+/// Black's points off the board, excluding komi, which later moves do not change: prisoners under territory scoring,
+/// otherwise minus White's handicap bonus.
 pub fn gain_off_board(position: &Position) -> i32 {
     let taken = |color| position.prisoners(color) as i32;
     match position.rules().scoring {
@@ -303,7 +303,8 @@ fn keep_smallest(table: &ImageTable, set: &PointSet, rest: &mut [usize; 8], coun
     kept
 }
 
-/// Two lanes of multiply-and-fold mixing. The constants are odd 64-bit digits of pi and e.
+/// Two lanes of multiply-and-fold mixing. The seeds and the final words are digits of pi and e; the multipliers come
+/// from the golden ratio and its generalization to three dimensions.
 struct Mixer {
     low: u64,
     high: u64,

@@ -22,7 +22,7 @@ pub struct InputBatch {
     planes: Vec<u64>,
     globals: Vec<f32>,
     komi: Vec<f32>,
-    /// One for each sample if the plane set asks for them, otherwise none.
+    /// One per sample if the plane set asks for them, otherwise none.
     trails: Vec<Option<Arc<Trail>>>,
 }
 
@@ -116,7 +116,7 @@ impl InputBatch {
         }
     }
 
-    /// Replaces all samples by a range of those of another batch, with its canvas and planes.
+    /// Replaces all samples with a range of another batch's, along with its canvas and planes.
     ///
     /// # Panics
     /// If the range exceeds the other batch.
@@ -149,7 +149,7 @@ impl InputBatch {
         }
     }
 
-    /// Replaces all samples by those of another batch and copies of its last one, `count` in all if it has fewer.
+    /// Replaces all samples with those of another batch, and repeats its last one until there are at least `count`.
     pub fn pad(&mut self, other: &InputBatch, count: usize) {
         self.copy_rows(other, 0..other.len());
         let Some(&size) = other.sizes.last() else { return };
@@ -195,8 +195,8 @@ impl InputBatch {
         ArrayView1::from(&self.komi)
     }
 
-    /// How each position came about, `[B]`, if the plane set [asks for it](PlaneSet::trail), otherwise empty; `None`
-    /// for features that were made without.
+    /// The trail of each position, `[B]`, if the plane set [asks for it](PlaneSet::trail), otherwise empty; `None` for
+    /// features made without one.
     pub fn trails(&self) -> &[Option<Arc<Trail>>] {
         &self.trails
     }
@@ -275,7 +275,7 @@ impl InputBatch {
     }
 }
 
-/// [`InputBatch::unpack_nhwc`] by the number of optional planes: it is fast because the compiler knows the channels.
+/// [`InputBatch::unpack_nhwc`] by the number of optional planes. A channel count known at compile time makes it fast.
 const UNPACK_NHWC: [fn(&InputBatch, ArrayViewMut4<'_, f32>); 5] = [
     InputBatch::unpack_nhwc::<{ BIT_PLANES + 1 }>,
     InputBatch::unpack_nhwc::<{ BIT_PLANES + 2 }>,

@@ -1,10 +1,10 @@
 //! The network's inputs and targets: feature planes, batches of inputs, and samples with their targets.
 //!
 //! Everything is from the viewpoint of the side to move. [`Features`] represent one position as bit planes and a few
-//! numbers, and an [`InputBatch`] has many of them on one canvas. A [`Sample`] is a position with its targets, and a
-//! [`TrainingBatch`] has many of those.
+//! numbers, and an [`InputBatch`] holds many of them on one canvas. A [`Sample`] is a position with its targets, and a
+//! [`TrainingBatch`] holds many samples.
 //!
-//! A [`Trail`] says how a position came about, for networks of other programs.
+//! A [`Trail`] holds a position's last turns, for networks of other programs.
 //!
 //! Never here: files, games as records, the network itself.
 

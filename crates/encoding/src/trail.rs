@@ -1,4 +1,4 @@
-//! How a position came about: what networks of other programs see besides the board.
+//! A position's last turns: what networks of other programs see besides the board.
 
 use tengen_rules::{Color, ImageTable, Move, PastBoard, Point, PointSet, Position, Rules, Size, Symmetry};
 
@@ -12,7 +12,7 @@ const BOARDS: usize = 3;
 
 /// A position with its last turns, as plain sets of points.
 ///
-/// Our own networks see no earlier turns. Those of other programs do, and make their inputs of this.
+/// Our own networks see no earlier turns. Those of other programs do, and derive their inputs from this.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trail {
     /// The size of the board.
@@ -21,8 +21,8 @@ pub struct Trail {
     pub rules: Rules,
     /// The side to move.
     pub mover: Color,
-    /// The present board, that before the last turn, and that before the turn before it. A game that has fewer turns
-    /// repeats its start.
+    /// The current board, the board before the last turn, and the board before the turn before that. A game with fewer
+    /// turns repeats its start.
     pub boards: [Board; BOARDS],
     /// The last turns and who took them, newest first; `None` before the start.
     pub turns: [Option<(Color, Move)>; TURNS],
@@ -30,8 +30,8 @@ pub struct Trail {
     pub passes: u32,
     /// Empty points banned for the mover by the ko rule (including one-stone suicides).
     pub banned: PointSet,
-    /// Half-points that the mover gets in addition to the points on the board, with komi, handicap bonus, and, under
-    /// territory scoring, prisoners.
+    /// Half points that the mover gets in addition to the points on the board, including komi, handicap bonus, and,
+    /// under territory scoring, prisoners.
     pub komi_half_points: i32,
 }
 
@@ -92,7 +92,7 @@ impl Trail {
         }
     }
 
-    /// Everything in which two trails of positions with equal planes, komi, rules and mover's view can differ.
+    /// Everything that can differ between two trails of positions with equal planes, komi, rules, and mover's view.
     pub(crate) fn words(&self) -> impl Iterator<Item = u64> + '_ {
         let in_use = self.size.area().div_ceil(64);
         let index = |point: Option<Point>| point.map_or(u64::MAX, |point| point.index() as u64);

@@ -27,7 +27,7 @@ pub struct TrainingBatch {
     /// The search's values over the next plies, `[sample, horizon]` = `[B, 3]`.
     pub short_term: Array2<f32>,
     /// Final owners, `[sample, row, column]` = `[B, H, W]`: 1 the mover, -1 the opponent, 0 neither or off the board;
-    /// between them if a teacher says which owners it expects.
+    /// values in between if a teacher provides the expected owners.
     pub ownership: Array3<f32>,
     /// 1 if the owners are known, else 0, `[B]`.
     pub ownership_weight: Array1<f32>,

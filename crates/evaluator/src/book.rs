@@ -1,4 +1,4 @@
-//! Which lines does an opening book contain?
+//! Opening books and their lines.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ impl Book {
         }
     }
 
-    /// The book with these lines, cut to `plies` plies if that is given. Lines that are then equal count once.
+    /// The book with these lines, cut to `plies` plies if given. Lines that are then equal count once.
     pub fn read(path: &str, lines: impl IntoIterator<Item = Vec<Move>>, plies: Option<usize>) -> Book {
         let mut seen = BTreeSet::new();
         let cut = |mut line: Vec<Move>| {

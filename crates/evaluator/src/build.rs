@@ -1,4 +1,4 @@
-//! How does a description become a player?
+//! Builds players from their descriptions.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -16,7 +16,7 @@ use crate::spec::{PlayerKind, PlayerOptions, PlayerSpec};
 
 /// Visits per move when the description does not set them.
 const USUAL_VISITS: u32 = 64;
-/// Plies during which a temperature applies when the description does not say.
+/// Plies during which a temperature applies when the description does not set them.
 const USUAL_TEMPERATURE_PLIES: usize = 8;
 
 /// Where to load a network from.
@@ -41,7 +41,7 @@ pub struct LoadedModel {
     pub name: String,
 }
 
-/// Loads networks; implemented by code that has a network library.
+/// Loads networks; implemented by code with a network library.
 pub trait PredictorLoader {
     /// Loads the network.
     ///
@@ -73,11 +73,11 @@ pub fn build_player(spec: &PlayerSpec, loader: &mut dyn PredictorLoader) -> Resu
     build_player_until(spec, loader, &Arc::default())
 }
 
-/// Like [`build_player`] for a player that can be stopped: once `stop` is set, the player gives up its turns with
+/// Like [`build_player`], for a player that can be stopped: once `stop` is set, the player gives up its turns with
 /// [`PlayerError::Stopped`] instead of thinking to the end, and an engine that does not answer is killed.
 ///
 /// # Errors
-/// As [`build_player`], and [`PlayerError::Stopped`] if `stop` is set before an engine has started.
+/// Same as [`build_player`], and [`PlayerError::Stopped`] if `stop` is set before an engine has started.
 pub fn build_player_until(
     spec: &PlayerSpec,
     loader: &mut dyn PredictorLoader,
@@ -119,7 +119,7 @@ pub fn build_player_until(
     }
 }
 
-/// The search that a player's options ask for, with the settings of competitive play where they say nothing.
+/// The search that a player's options ask for, with defaults for competitive play.
 pub fn search_config(options: &PlayerOptions, visits: u32, method: SearchMethod, noise: bool) -> SearchConfig {
     let usual = SearchConfig::for_play(visits);
     SearchConfig {

@@ -1,4 +1,4 @@
-//! Which Elo difference does a score show, and with what uncertainty?
+//! The Elo difference that a score shows, and its uncertainty.
 
 use serde::{Deserialize, Serialize};
 use statrs::distribution::{Beta, ContinuousCDF, Normal};
@@ -33,8 +33,8 @@ pub struct EloEstimate {
     pub los: f64,
 }
 
-/// An estimate as it is read from a file. Version 0.1.0 ended the interval of a one-sided match at the estimate itself,
-/// which no other interval does, so such an end is read as unbounded.
+/// An estimate as read from a file. Version 0.1.0 ended the interval of a one-sided match at the estimate itself, which
+/// no other interval does, so such an end is read as unbounded.
 #[derive(Deserialize)]
 struct StoredEstimate {
     #[serde(deserialize_with = "null_as_nan")]

@@ -1,4 +1,4 @@
-//! A game of a match, run by our own referee.
+//! A match game, run by our own referee.
 
 use tengen_records::{EXPLORED, EndReason, FULL_SEARCH, GameKind, GameRecord, OPENING, PlyRecord};
 use tengen_rules::{Color, Move, Position};

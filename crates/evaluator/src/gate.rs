@@ -236,7 +236,7 @@ impl GateVerdict {
         }
     }
 
-    /// Takes a match against an older champion into account: a weaker candidate is rejected.
+    /// Accounts for a match against an older champion: a weaker candidate is rejected.
     pub fn add_older(&mut self, champion: String, result: MatchResult) {
         let weaker = result.estimate.elo_high.is_some_and(|high| high < 0.0);
         (self.decision, self.reason) = match (result.stopped, weaker) {

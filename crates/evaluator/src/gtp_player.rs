@@ -1,4 +1,4 @@
-//! Any engine that speaks GTP, with one process per parallel game.
+//! A player for any engine that speaks GTP, with one process per parallel game.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -20,9 +20,9 @@ const NAME_KEPT: usize = 80;
 /// again. An engine that lists `kata-set-rules` (such as KataGo and Tengen) gets the rules.
 ///
 /// **Restarts.** A process plays one game after another. If it fails during a game, it loses that game and is killed.
-/// If it turns out to be dead or to fail when a game begins, it is replaced without a loss. If an engine cannot be
-/// started, or refuses the board or the komi, before any process in its slot has begun a game, the match ends, because
-/// nothing can be played. Later, the engine loses the game that it cannot begin, and the next game tries again.
+/// If it is dead or fails when a game begins, it is replaced without a loss. If an engine cannot be started, or refuses
+/// the board or the komi, before any process in its slot has begun a game, the match ends, because nothing can be
+/// played. After that, the engine loses a game that it cannot begin, and the next game tries again.
 ///
 /// Dropping the player asks the engines to quit, waits a second, and then kills any that are left.
 pub struct GtpPlayer {
@@ -42,7 +42,7 @@ pub struct GtpPlayer {
 struct Slot {
     controller: Option<Controller>,
     game: Option<u64>,
-    /// Number of plies of the game that the engine knows.
+    /// Number of the game's plies that the engine knows.
     known_plies: usize,
     /// Whether an engine has begun a game in this slot before.
     proven: bool,
@@ -324,7 +324,8 @@ fn fault(error: &ControllerError, refused: FaultKind) -> Fault {
     }
 }
 
-/// Updates a fault with what the process has written to standard error by now, which may be more than when it failed.
+/// Updates a fault with everything the process has written to standard error by now, which may be more than when it
+/// failed.
 fn with_stderr(fault: Fault, controller: &Controller) -> Fault {
     Fault {
         stderr: end_of(controller.stderr()),

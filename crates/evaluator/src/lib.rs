@@ -1,4 +1,4 @@
-//! Who is stronger, by how much, and how certain is it?
+//! Measures who is stronger, by how much, and how certain that is.
 //!
 //! - [`PlayerSpec`] describes a player in one line of text, and [`build_player`] turns it into a [`Player`]: a network
 //!   with a search, a tree search over random games, the random player, or any engine that speaks GTP.

@@ -14,16 +14,16 @@ pub(crate) const MOST_PLAYOUTS: u32 = 100_000;
 
 /// How strongly rarely visited moves are preferred, the constant of UCB1.
 const EXPLORATION: f64 = 0.4;
-/// The weight of the margin, relative to that of winning, in the quantity that the search maximizes. It decides between
-/// moves that win or lose alike.
+/// The weight of the margin, relative to winning, in the quantity that the search maximizes. It decides between moves
+/// with equal chances of winning.
 const MARGIN_SHARE: f64 = 0.1;
 
 /// Searches each turn with UCT (Kocsis and Szepesvári, "Bandit based Monte-Carlo Planning", 2006) over random games.
 ///
 /// - Every playout descends the tree by UCB1, adds the children of a leaf on its second visit, and finishes the game
 ///   with a [`playout::rollout`], whose moves never fill the player's own eyes.
-/// - The moves in the tree are the pass and the legal plays that neither fill an own one-point eye nor are suicide.
-///   Legality is exact under the rules of the game, including superko.
+/// - The moves in the tree are the pass and the legal plays that are not suicide and do not fill one of the player's
+///   own one-point eyes. Legality is exact under the rules of the game, including superko.
 /// - A game that ends inside the tree is counted exactly, as the referee counts it. Random games are counted by area;
 ///   for territory rules, the area is corrected by the stones that each player has spent.
 /// - The move with the most visits is played.
@@ -140,7 +140,7 @@ impl Found {
     };
 }
 
-/// The tree of one search, with buffers that later searches use again.
+/// The tree of one search, with buffers that later searches reuse.
 #[derive(Default)]
 struct Tree {
     /// The root comes first; the children of a node follow each other.
@@ -170,7 +170,7 @@ impl Tree {
         self.best(playouts)
     }
 
-    /// The move with the most visits; of several, the one with the highest value.
+    /// The move with the most visits; among equals, the one with the highest value.
     fn best(&self, playouts: u32) -> Choice {
         let order = |a: &&Node, b: &&Node| a.visits.cmp(&b.visits).then(a.mean().total_cmp(&b.mean()));
         let children = self.nodes[self.children(0)].iter();
@@ -206,7 +206,7 @@ impl Tree {
         let moves = plays.chain([Move::Pass]).filter(|&mv| position.is_legal(mv));
         self.nodes.extend(moves.map(|mv| Node::new(mv, mover)));
         if self.nodes.len() == first {
-            // A handicap play is due, and every one would fill an eye or be suicide.
+            // A handicap play is due, and every play would fill an eye or be suicide.
             let plays = position.legal_points().iter().map(Move::Play);
             self.nodes.extend(plays.map(|mv| Node::new(mv, mover)));
         }
@@ -362,7 +362,7 @@ mod tests {
 
     #[test]
     fn territory_is_worth_more_than_filling_it() {
-        // All is settled: under territory rules, a play in one's own or the opponent's area costs a point.
+        // Everything is settled: under territory rules, a play in one's own or the opponent's area costs a point.
         let size = Size::new(6, 3).expect("a size");
         let walls = "C1 D1 C2 D2 C3 D3";
         let settled = after(size, Rules::japanese2008(), &format!("{walls} A2 F2 B1 E1 B3 E3 pass"));

@@ -1,4 +1,4 @@
-//! Reads numbers that are not finite.
+//! Reads non-finite numbers.
 
 use serde::{Deserialize, Deserializer};
 

@@ -1,4 +1,4 @@
-//! From which positions do the games of a match start?
+//! The openings that the games of a match start from.
 
 use std::fmt;
 use std::str::FromStr;
@@ -33,7 +33,7 @@ pub struct Openings {
     pub first_moves: bool,
     /// The book whose lines the pairs start with; never together with `first_moves`.
     pub book: Option<Book>,
-    /// How many random legal plays follow, 0 to 361.
+    /// The number of random legal plays that follow, 0 to 361.
     pub random_plies: usize,
 }
 
@@ -52,7 +52,7 @@ impl Openings {
         let mut position = Position::with_rules(size, rules);
         if self.first_moves {
             let points = distinct_first_moves(size);
-            // On a board of one point the only play may be a forbidden suicide.
+            // On a one-point board, the only play may be a forbidden suicide.
             let _ = position.try_play(Move::Play(points[shuffled(points.len(), seed, pair)]));
         }
         if let Some(lines) = self.book.as_ref().map(Book::lines).filter(|lines| !lines.is_empty()) {
@@ -90,7 +90,7 @@ impl Openings {
 const STREAM_RANDOM: u64 = 1;
 const STREAM_SHUFFLE: u64 = 2;
 
-/// Which of `count` openings a pair starts with: all in one shuffled order, then all again in another.
+/// The opening, of `count`, that a pair starts with: all in one shuffled order, then all again in another.
 fn shuffled(count: usize, seed: u64, pair: usize) -> usize {
     let mut order: Vec<usize> = (0..count).collect();
     let mut rng = rng::stream(seed, &[STREAM_SHUFFLE, (pair / count) as u64]);

@@ -1,4 +1,4 @@
-//! What do pairs of games show that single games do not?
+//! Statistics of pairs of games with the same opening.
 
 use serde::{Deserialize, Serialize};
 
@@ -36,8 +36,8 @@ impl Pentanomial {
         }
     }
 
-    /// The variance of the pairs' scores as a share of the largest variance that this mean score allows: 0 to 1. One
-    /// won pair and one lost pair are added first, so that a few equal results do not look certain.
+    /// The variance of the pairs' scores as a share of the largest variance that this mean score allows, 0 to 1. One
+    /// won pair and one lost pair are added first, so that a few equal results do not seem certain.
     pub(crate) fn variance_share(&self) -> f64 {
         let mut counts = self.counts.map(|count| count as f64);
         counts[0] += 1.0;

@@ -1,4 +1,4 @@
-//! How is a match played?
+//! Plays matches.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -24,7 +24,7 @@ pub enum MatchEvent<'a> {
         plies: u64,
         /// What A and B have spent since they were created.
         costs: [PlayerCost; 2],
-        /// The engines behind A and B, if they are engines.
+        /// The engines behind A and B, for players that are engines.
         engines: &'a [Option<EngineReport>; 2],
     },
     /// A game has ended, with or without a result.
@@ -32,7 +32,7 @@ pub enum MatchEvent<'a> {
         /// The game with its record.
         game: &'a FinishedGame,
     },
-    /// The sequential test has looked at all pairs so far.
+    /// The sequential test has examined all pairs so far.
     Looked {
         /// The test's numbers at this look.
         sprt: &'a Sprt,
@@ -82,7 +82,7 @@ pub fn run_match(
 /// any order, and duplicates count once.
 ///
 /// Openings come in pairs with colors swapped. With a sequential test, games are played in whole batches of pairs, and
-/// the test looks at the results only after each batch, so that it never favors games that end early. If the observer
+/// the test examines the results only after each batch, so that it never favors games that end early. If the observer
 /// or a player stops the match, [`MatchResult::stopped`] is true, and games in progress are dropped. A game depends
 /// only on the settings, its number, and the players, so a continued match ends exactly as it would have without the
 /// interruption. The records of the games go to the observer and are not kept.
@@ -277,7 +277,7 @@ fn begin(config: &MatchConfig, game: usize) -> LiveGame {
     LiveGame::begin(config, game, &opening, [seed(0), seed(1)])
 }
 
-/// Lets one player move in every game in which it is to move. Returns the number of turns.
+/// Has one player move in every game in which it is to move. Returns the number of turns.
 fn half_round(
     live: &mut [Option<LiveGame>],
     player: &mut dyn Player,

@@ -1,4 +1,4 @@
-//! The interface of players and what they report.
+//! The interface of players, and what they report.
 
 use serde::{Deserialize, Serialize};
 
@@ -21,7 +21,7 @@ pub trait Player {
     ///
     /// # Errors
     /// [`PlayerError`] when the player cannot continue at all. A failure in one game is an [`Answer::Fault`] instead. A
-    /// player that was built to stop on request returns [`PlayerError::Stopped`] if it cannot answer soon after that.
+    /// player built to stop on request returns [`PlayerError::Stopped`] if it cannot answer soon after the request.
     fn choose(&mut self, turns: &[Turn<'_>]) -> Result<Vec<Answer>, PlayerError>;
 
     /// What the player has spent since it was created.
@@ -233,7 +233,7 @@ pub enum PlayerError {
         /// Why the model could not be loaded.
         reason: String,
     },
-    /// The caller requested a stop, and the player gave up its turns. This is no failure: the games are not lost.
+    /// The caller requested a stop, and the player gave up its turns. This is not a failure: the games are not lost.
     #[error("the player was stopped")]
     Stopped,
     /// The player's options are invalid.

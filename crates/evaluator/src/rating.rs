@@ -1,4 +1,4 @@
-//! How strong are many players relative to each other?
+//! Rates many players relative to each other.
 //!
 //! Bradley and Terry's model (1952) with ties after Davidson (1970): with strengths π and a tie parameter ν, the first
 //! player wins with probability π₁ / D, loses with π₂ / D, and ties with ν √(π₁ π₂) / D, where D is the sum of the
@@ -32,7 +32,7 @@ pub struct PoolGames {
 #[serde(default, deny_unknown_fields)]
 pub struct PoolConfig {
     /// Players whose ratings are given, by index, with their ratings in Elo; at least one. Usual: player 0 at 0.
-    /// Several fix the scale where one would only fix its zero.
+    /// Several fix the scale, where one would fix only its zero.
     pub pinned: BTreeMap<usize, f64>,
     /// Games added to every pair of players that have met, half of them won by each. Usual: 1. This keeps the rating of
     /// a player that has won or lost every game finite; larger values pull players that have met closer together. 0
@@ -156,10 +156,10 @@ fn check(players: usize, games: &[PoolGames], config: &PoolConfig) -> Result<(),
 }
 
 /// The players at the end of some chain of steps from a pinned player. `step` turns a player that has taken points and
-/// the one it has taken them from into the start and the end of a step.
+/// the one it took them from into the start and the end of a step.
 ///
-/// The likelihood of the results does not fall when the ratings of a set of players that won all their games against
-/// all others rise together, which is why a rating needs such a chain to be bounded.
+/// If a set of players won all their games against everyone else, the likelihood of the results does not fall when
+/// their ratings rise together. A rating therefore needs such a chain to be bounded.
 fn reach(
     players: usize,
     games: &[PoolGames],
@@ -194,7 +194,7 @@ fn played(games: &[PoolGames], player: usize) -> (u64, f64) {
     sum
 }
 
-/// Where a player's ln π comes from.
+/// The source of a player's ln π.
 enum Place {
     /// Given, relative to the player rated 0.
     Pinned(f64),
@@ -401,7 +401,7 @@ mod tests {
 
     #[test]
     fn two_pinned_players_fix_the_scale() {
-        // Player 1 scores half against both, so it stands in the middle; which games link 0 and 2 does not matter.
+        // Player 1 scores half against both, so it lies in the middle; which games link 0 and 2 does not matter.
         let table = [games(1, 0, 50, 0, 50), games(1, 2, 50, 0, 50), games(0, 2, 0, 0, 9)];
         let config = |pinned: &[(usize, f64)]| PoolConfig {
             pinned: pinned.iter().copied().collect(),

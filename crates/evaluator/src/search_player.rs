@@ -30,7 +30,7 @@ impl Temperature {
     pub const NONE: Temperature = Temperature { value: 0.0, plies: 0 };
 }
 
-/// Searches all its games in lockstep, so that one call of the network serves all of them.
+/// Searches all its games in lockstep, so that one network call serves all of them.
 pub struct SearchPlayer {
     name: String,
     predictor: Box<dyn Predictor>,
@@ -44,13 +44,13 @@ pub struct SearchPlayer {
     time: Option<Duration>,
     resign: Option<f32>,
     stop: Arc<AtomicBool>,
-    /// For each slot, its game and the number of consecutive turns that looked lost.
+    /// For each slot, its game and the number of consecutive lost-looking turns.
     lost_turns: Vec<(u64, u32)>,
 }
 
-/// Number of consecutive turns that must look lost before a player resigns.
+/// Number of consecutive lost-looking turns before a player resigns.
 const TURNS_BEFORE_RESIGNING: u32 = 3;
-/// Visits between two looks at the clock.
+/// Visits between two clock checks.
 const VISITS_PER_LOOK: u32 = 16;
 /// Maximum visits of a timed search, which bounds its memory.
 pub(crate) const MOST_VISITS: u32 = 200_000;
@@ -86,7 +86,7 @@ impl SearchPlayer {
         self
     }
 
-    /// Sets how many leaves each search evaluates in one call of the network; see [`Search::set_leaves`].
+    /// Sets how many leaves each search evaluates in one network call; see [`Search::set_leaves`].
     ///
     /// # Panics
     /// If `leaves` is 0.

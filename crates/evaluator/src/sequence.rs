@@ -1,12 +1,13 @@
-//! Which bounds on a score hold no matter how often one looks? A confidence sequence.
+//! Confidence sequences: bounds on a score that hold no matter how often one looks.
 //!
-//! It bets on the mean, as in Waudby-Smith and Ramdas, "Estimating means of bounded random variables by betting"
-//! (Journal of the Royal Statistical Society B 86, 2024), with a fixed mixture of constant bets instead of predictable
-//! ones, as in Orabona and Jun, "Tight concentrations and confidence sequences from the regret of universal portfolio"
-//! (IEEE Transactions on Information Theory 70, 2024). A gambler who bets a share f of their wealth that scores x in
-//! 0..1 exceed the mean m multiplies the wealth by 1 + f (x / m − 1) with each score. If m is the true mean, the wealth
-//! is a martingale, and by Ville's inequality (1939) the probability that it ever reaches 1 / δ is at most δ. Means
-//! against which the mixture has won 1 / δ are therefore rejected. The same bets on 1 − x give the upper bound.
+//! The method bets on the mean, as in Waudby-Smith and Ramdas, "Estimating means of bounded random variables by
+//! betting" (Journal of the Royal Statistical Society B 86, 2024), with a fixed mixture of constant bets instead of
+//! predictable ones, as in Orabona and Jun, "Tight concentrations and confidence sequences from the regret of universal
+//! portfolio" (IEEE Transactions on Information Theory 70, 2024). A gambler who bets a share f of their wealth that
+//! scores x in 0..1 exceed the mean m multiplies the wealth by 1 + f (x / m − 1) with each score. If m is the true
+//! mean, the wealth is a martingale, and by Ville's inequality (1939) the probability that it ever reaches 1 / δ is at
+//! most δ. Means against which the mixture has won 1 / δ are therefore rejected. The same bets on 1 − x give the upper
+//! bound.
 
 use serde::{Deserialize, Serialize};
 
@@ -69,7 +70,7 @@ impl ConfidenceSequence {
         }
     }
 
-    /// Whether A (`Some(true)`) or B (`Some(false)`) is certainly the stronger; `None` while the bounds include ½.
+    /// Whether A (`Some(true)`) or B (`Some(false)`) is clearly stronger; `None` while the bounds include ½.
     pub fn stronger(&self) -> Option<bool> {
         match (self.score_low > 0.5, self.score_high < 0.5) {
             (true, _) => Some(true),

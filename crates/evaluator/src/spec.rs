@@ -1,4 +1,4 @@
-//! How is a player described in one line of text?
+//! Descriptions of players in one line of text.
 
 mod command;
 mod error;
@@ -20,7 +20,7 @@ pub use options::{MOST_LEAVES, PlayerOptions};
 ///
 /// | text | player |
 /// |---|---|
-/// | `model:PATH` | the network in a model folder or file, or in a file of KataGo, with a search |
+/// | `model:PATH` | the network in a model folder or file, or in a KataGo file, with a search |
 /// | `store:DIR` | the champion of a run store |
 /// | `store:DIR@g000012` | the model of that generation in a run store; `@12` means the same |
 /// | `gtp:COMMAND LINE` | any engine that speaks GTP 2 |

@@ -1,4 +1,4 @@
-//! When have enough pairs been seen? A sequential probability ratio test.
+//! A sequential probability ratio test, which decides when enough pairs have been played.
 //!
 //! The generalized SPRT on pentanomial counts as used in chess testing: Michel Van den Bergh, "A practical introduction
 //! to the GSPRT" (2020) and fishtest's `LLRcalc.py`. The log-likelihood ratio compares the most likely distributions of

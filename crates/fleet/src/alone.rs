@@ -1,10 +1,13 @@
-//! A whole run in one process, in a store that other machines can reach: it holds the tasks of the trainer and of the
-//! gate, so that nobody else does them.
+//! A whole run in one process, in a store that other machines can reach. It holds the leases of the trainer and the
+//! gate, so that no other process takes over either task.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 
 use tengen_report::notices::{GateSays, TrainerSays};
 use tengen_run::{Opened, RunConfig, Setup, Summary, Watch, run_locked};
@@ -14,11 +17,11 @@ use crate::author;
 use crate::lease::{Lease, Replaced, Task, silence};
 use crate::pause::pause;
 
-/// [`tengen_run::run`], but in a store that is not a folder, waits until no other trainer or gate works there, and
-/// keeps others from beginning. In a folder, a lock does that.
+/// [`tengen_run::run`] for a store that other machines can reach: waits until no other trainer or gate is active there,
+/// and keeps others from starting. If the store is a folder, locks do that.
 ///
 /// # Errors
-/// As [`tengen_run::run`], and if the store fails.
+/// As [`tengen_run::run`], and if the store fails or its gate is locked.
 pub fn run_alone(config: &RunConfig, location: &str, setup: &Setup) -> anyhow::Result<Option<Summary>> {
     let mut run = Opened::open(config, location, setup)?;
     run.be_patient();
@@ -26,88 +29,25 @@ pub fn run_alone(config: &RunConfig, location: &str, setup: &Setup) -> anyhow::R
     let _gate = run.store.lock_gate()?;
     let _hold = match run.store.local_path() {
         Some(_) => None,
-        None => {
-            let look_seconds = run.config.loop_config.look_seconds;
-            match Hold::take(&run.store, look_seconds, &run.watch, &run.stop)? {
-                None => return Ok(None),
-                hold => hold,
-            }
-        }
+        None => match Place::of(&run).hold_both()? {
+            None => return Ok(None),
+            hold => hold,
+        },
     };
     run_locked(&mut run)
 }
 
-/// The task of the gate, and of the trainer too for a whole run, until it is dropped.
+/// Holds a lease by heartbeats, on a thread of its own, until dropped.
 pub(crate) struct Hold {
     ended: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Hold {
-    /// Waits until nobody else has the task of the gate. `None` if [`Opened::stop`] was set before. If the task is lost
-    /// later, says so and sets that.
+    /// Waits for the gate's lease and takes it. `None` if [`Opened::stop`] is set first. If the lease is lost later,
+    /// reports that and sets `stop`.
     pub(crate) fn of_gate(run: &Opened) -> anyhow::Result<Option<Hold>> {
-        let (author, _) = author::own()?;
-        let look_seconds = run.config.loop_config.look_seconds;
-        let silence = silence(look_seconds);
-        let taken = Lease::take::<GateSays>(&run.store, Task::GATE, &author, silence, &*run.watch, &run.stop)?;
-        let Some((lease, before)) = taken else {
-            return Ok(None);
-        };
-        let mut holder = Holder {
-            store: run.store.clone(),
-            trainer: None,
-            gate: Some(lease),
-            says: Says {
-                gate: GateSays {
-                    playing: String::new(),
-                    ..before.unwrap_or_default()
-                },
-                ..Says::default()
-            },
-        };
-        holder.beat(false)?;
-        holder.start(look_seconds, &run.watch, &run.stop).map(Some)
-    }
-
-    /// Waits until nobody else has the tasks. `None` if `stop` was set before. If they are lost later, because this
-    /// process was cut off for long, says so and sets `stop`.
-    fn take(
-        store: &Store,
-        look_seconds: f64,
-        watch: &Arc<dyn Watch>,
-        stop: &Arc<AtomicBool>,
-    ) -> anyhow::Result<Option<Hold>> {
-        let (author, _) = author::own()?;
-        let silence = silence(look_seconds);
-        let Some((trainer, before)) =
-            Lease::take::<TrainerSays>(store, Task::TRAINER, &author, silence, &**watch, stop)?
-        else {
-            return Ok(None);
-        };
-        let mut holder = Holder {
-            store: store.clone(),
-            trainer: Some(trainer),
-            gate: None,
-            says: Says {
-                // Workers of other machines wait, because the games of this run are its own.
-                trainer: TrainerSays {
-                    room: 0,
-                    finished: false,
-                    ..before.unwrap_or_default()
-                },
-                gate: GateSays::default(),
-            },
-        };
-        // Waiting for the gate must not look like silence.
-        holder.beat(false)?;
-        let Some((gate, _)) = Lease::take::<GateSays>(store, Task::GATE, &author, silence, &**watch, stop)? else {
-            holder.beat(true)?;
-            return Ok(None);
-        };
-        holder.gate = Some(gate);
-        holder.beat(false)?;
-        holder.start(look_seconds, watch, stop).map(Some)
+        Place::of(run).hold(Task::GATE, |says: &mut GateSays, _| says.playing.clear())
     }
 }
 
@@ -115,55 +55,98 @@ impl Drop for Hold {
     fn drop(&mut self) {
         self.ended.store(true, Ordering::SeqCst);
         if let Some(thread) = self.thread.take() {
-            // The thread has nothing to report that it has not said.
+            // The thread has already reported any failure.
             thread.join().ok();
         }
     }
 }
 
-/// What the holding thread works with.
-struct Holder {
-    store: Store,
-    trainer: Option<Lease>,
-    gate: Option<Lease>,
-    says: Says,
+/// Where leases are held, and who is told about them.
+struct Place<'a> {
+    store: &'a Store,
+    look_seconds: f64,
+    watch: &'a Arc<dyn Watch>,
+    stop: &'a Arc<AtomicBool>,
 }
 
-/// What it writes.
-#[derive(Default)]
-struct Says {
-    trainer: TrainerSays,
-    gate: GateSays,
-}
+impl Place<'_> {
+    fn of(run: &Opened) -> Place<'_> {
+        Place {
+            store: &run.store,
+            look_seconds: run.config.loop_config.look_seconds,
+            watch: &run.watch,
+            stop: &run.stop,
+        }
+    }
 
-impl Holder {
-    /// Starts the thread. If a task is lost, it says so and sets `stop`.
-    fn start(self, look_seconds: f64, watch: &Arc<dyn Watch>, stop: &Arc<AtomicBool>) -> anyhow::Result<Hold> {
+    /// Waits for the leases of the trainer and the gate and takes both. `None` if `stop` is set first. If one is lost
+    /// later, because this process was cut off for too long, reports that and sets `stop`.
+    fn hold_both(&self) -> anyhow::Result<Option<[Hold; 2]>> {
+        let trainer = self.hold(Task::TRAINER, |says: &mut TrainerSays, store| {
+            // Workers on other machines get no room, because this run plays its own games.
+            says.room = 0;
+            says.finished = false;
+            says.operations = store.operations();
+        })?;
+        let Some(trainer) = trainer else { return Ok(None) };
+        let gate = self.hold(Task::GATE, |says, _| *says = GateSays::default())?;
+        Ok(gate.map(|gate| [trainer, gate]))
+    }
+
+    /// Waits for a lease and takes it. Each heartbeat says what the last holder said, changed by `update`.
+    fn hold<T>(&self, task: Task, update: fn(&mut T, &Store)) -> anyhow::Result<Option<Hold>>
+    where
+        T: Serialize + DeserializeOwned + Clone + Default + Send + 'static,
+    {
+        let (author, _) = author::own()?;
+        let silence = silence(self.look_seconds);
+        let taken = Lease::take::<T>(self.store, task, &author, silence, &**self.watch, self.stop)?;
+        let Some((lease, before)) = taken else {
+            return Ok(None);
+        };
+        let mut holder = Holder {
+            store: self.store.clone(),
+            lease,
+            says: before.unwrap_or_default(),
+            update,
+        };
+        holder.beat(false)?;
         let ended = Arc::new(AtomicBool::new(false));
-        let (watch, stop, end) = (Arc::clone(watch), Arc::clone(stop), Arc::clone(&ended));
+        let look_every = Duration::from_secs_f64(self.look_seconds);
+        let (watch, stop, end) = (Arc::clone(self.watch), Arc::clone(self.stop), Arc::clone(&ended));
         let thread = std::thread::Builder::new().name("hold".to_owned()).spawn(move || {
-            if let Err(error) = self.keep(Duration::from_secs_f64(look_seconds), &end) {
+            if let Err(error) = holder.keep(look_every, &end) {
                 watch.say(&format!("{error}; this one stops"));
                 stop.store(true, Ordering::SeqCst);
             }
         })?;
-        Ok(Hold {
+        Ok(Some(Hold {
             ended,
             thread: Some(thread),
-        })
+        }))
     }
+}
 
-    /// Shows signs of life until `ended` is set.
+/// The state of the holding thread.
+struct Holder<T> {
+    store: Store,
+    lease: Lease,
+    says: T,
+    update: fn(&mut T, &Store),
+}
+
+impl<T: Serialize + DeserializeOwned + Clone> Holder<T> {
+    /// Sends heartbeats until `ended` is set.
     ///
     /// # Errors
-    /// If another process has a task now.
+    /// If another process has taken over the task.
     fn keep(mut self, look_every: Duration, ended: &AtomicBool) -> Result<(), Replaced> {
         loop {
             let ending = ended.load(Ordering::SeqCst);
             if let Err(error) = self.beat(ending) {
                 match error.downcast::<Replaced>() {
                     Ok(replaced) => return Err(replaced),
-                    // The run itself reports a store that stays away.
+                    // The run itself reports a store that stays unreachable.
                     Err(error) => tracing::warn!("cannot say that this run goes on: {error}"),
                 }
             }
@@ -174,16 +157,9 @@ impl Holder {
         }
     }
 
-    /// Writes the notices.
     fn beat(&mut self, ended: bool) -> anyhow::Result<()> {
-        if let Some(trainer) = &mut self.trainer {
-            self.says.trainer.operations = self.store.operations();
-            trainer.beat(&self.store, ended, self.says.trainer.clone())?;
-        }
-        if let Some(gate) = &mut self.gate {
-            gate.beat(&self.store, ended, self.says.gate.clone())?;
-        }
-        Ok(())
+        (self.update)(&mut self.says, &self.store);
+        self.lease.beat(&self.store, ended, self.says.clone())
     }
 }
 
@@ -191,15 +167,21 @@ impl Holder {
 mod tests {
     use super::*;
     use std::time::Instant;
-    use tengen_report::notices::{GATE, Notice};
+    use tengen_report::notices::{GATE, Notice, TRAINER};
     use tengen_run::Silent;
     use tengen_store::{Create, StoreError};
 
     const LOOK_SECONDS: f64 = 0.1;
 
-    fn hold(store: &Store, stop: &Arc<AtomicBool>) -> Option<Hold> {
-        let watch: Arc<dyn Watch> = Arc::new(Silent);
-        Hold::take(store, LOOK_SECONDS, &watch, stop).expect("the store works")
+    fn hold(store: &Store, stop: &Arc<AtomicBool>) -> Option<[Hold; 2]> {
+        let watch: &Arc<dyn Watch> = &(Arc::new(Silent) as _);
+        let place = Place {
+            store,
+            look_seconds: LOOK_SECONDS,
+            watch,
+            stop,
+        };
+        place.hold_both().expect("the store works")
     }
 
     fn trainer(store: &Store, stop: &AtomicBool) -> Option<Lease> {
@@ -219,7 +201,7 @@ mod tests {
             let (store, stop) = (store.clone(), Arc::clone(&stop));
             std::thread::spawn(move || trainer(&store, &stop).is_some())
         };
-        // Longer than a silent holder would be waited for.
+        // Longer than it takes to give up on a silent holder.
         std::thread::sleep(silence(LOOK_SECONDS) * 2);
         assert!(!waiting.is_finished());
         drop(held);
@@ -233,7 +215,7 @@ mod tests {
         let store = Store::open(&folder.path().display().to_string(), Create::Always).expect("a store");
         let stop = Arc::new(AtomicBool::new(false));
         let held = hold(&store, &stop).expect("nobody has it");
-        // Another process has seen nothing of this one for long.
+        // Another process takes over, as it would after a long silence.
         let (other, _) = author::own().expect("a name");
         let name = serde_json::to_vec(&other).expect("JSON");
         let begun = store.files().put_new("fleet/terms/gate-000002.json", name);
@@ -244,6 +226,34 @@ mod tests {
             std::thread::sleep(Duration::from_millis(20));
         }
         drop(held);
+    }
+
+    #[test]
+    fn no_trainer_begins_while_a_run_waits_for_the_gate() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let run = crate::testing::run(folder.path());
+        let gate = Hold::of_gate(&run).expect("the store works").expect("nobody has it");
+        let [go, stop] = [(); 2].map(|()| Arc::new(AtomicBool::new(false)));
+        let run_waits = {
+            let (store, go) = (run.store.clone(), Arc::clone(&go));
+            std::thread::spawn(move || hold(&store, &go).is_some())
+        };
+        while Notice::<TrainerSays>::read(&run.store, TRAINER)
+            .expect("the store works")
+            .is_none()
+        {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        let trainer_waits = {
+            let (store, stop) = (run.store.clone(), Arc::clone(&stop));
+            std::thread::spawn(move || trainer(&store, &stop).is_some())
+        };
+        std::thread::sleep(silence(LOOK_SECONDS) * 2);
+        assert!(!run_waits.is_finished() && !trainer_waits.is_finished());
+        stop.store(true, Ordering::SeqCst);
+        assert!(!trainer_waits.join().expect("no panic"));
+        drop(gate);
+        assert!(run_waits.join().expect("no panic"), "the gate has ended");
     }
 
     #[test]

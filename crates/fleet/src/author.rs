@@ -1,9 +1,9 @@
-//! What does a process call itself, so that no other process has the same name?
+//! Names that no two processes share.
 
 use anyhow::Context;
 use tengen_report::notices::Author;
 
-/// Longest part of a name that comes from the host's name, in bytes.
+/// Maximum number of bytes of a name that come from the host name.
 const LONGEST_HOST: usize = 40;
 
 /// The name of this process, and the random number in it.
@@ -23,7 +23,7 @@ pub(crate) fn own() -> anyhow::Result<(Author, u64)> {
     Ok((author, random))
 }
 
-/// A host's name with only characters that file names may have.
+/// The start of a host name, with only characters that are safe in file names.
 fn plain(host: &str) -> String {
     let plain: String = host
         .chars()

@@ -1,5 +1,5 @@
-//! What should a worker do now? The trainer's notice says which weights to play with and how far self-play may go;
-//! until there is one, the worker plays with the champion up to where training begins.
+//! What a worker should do now. The trainer's notice names the weights to play with and says how far self-play may go;
+//! until there is one, the worker plays with the champion until there are enough games for training to start.
 
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -15,8 +15,8 @@ use tengen_selfplay::{FairKomi, ModelUpdate};
 use crate::lease::silence;
 use crate::pause::pause;
 
-/// Looks for usable weights before a worker starts with the champion. A trainer that lives replaces its weights, and
-/// deletes old ones, at most once a look.
+/// How many times to poll for usable weights before falling back to the champion. A live trainer replaces its weights,
+/// and deletes old ones, at most once per poll interval.
 const LOOKS_FOR_WEIGHTS: u32 = 5;
 
 /// What a worker should do.
@@ -24,34 +24,34 @@ const LOOKS_FOR_WEIGHTS: u32 = 5;
 pub(crate) struct Orders {
     /// The network and the settings to play with.
     pub(crate) model: ModelUpdate,
-    /// Positions that all workers together may have that the trainer has not taken in.
+    /// Positions that all workers together may play beyond those that the trainer has taken in.
     pub(crate) room: u64,
-    /// How many workers share the room, this one included.
+    /// Number of workers that share the room, including this one.
     pub(crate) workers: usize,
-    /// Number of this worker's last shard that the trainer has seen.
+    /// Sequence number of this worker's newest shard that the trainer has seen.
     pub(crate) seen: Option<u64>,
     /// Whether the run's budget is spent.
     pub(crate) finished: bool,
-    /// Who is to make room.
+    /// The state of the trainer, which makes the room.
     trainer: Trainer,
 }
 
-/// What is known of the trainer.
+/// What this worker knows about the trainer.
 #[derive(Clone, Debug, PartialEq)]
 enum Trainer {
     /// No trainer has ever written a notice.
     Missing,
     /// The last one ended cleanly, on this host.
     Ended(String),
-    /// Its notice has been the same for so long; on this host.
+    /// Its notice has not changed for this long; on this host.
     Silent(Duration, String),
     Works,
-    /// It works but does not know of this worker yet.
+    /// It is at work but does not know about this worker yet.
     Unaware,
 }
 
 impl Orders {
-    /// Whether self-play must be told about these orders after `before`.
+    /// Whether these orders change anything for self-play compared with `before`.
     pub(crate) fn changes(&self, before: &Orders) -> bool {
         let (new, old) = (&self.model, &before.model);
         new.model_id != old.model_id
@@ -61,7 +61,7 @@ impl Orders {
             || new.fair_komi != old.fair_komi
     }
 
-    /// Why self-play waits, in words.
+    /// Why self-play is waiting, as text.
     pub(crate) fn why_wait(&self) -> String {
         match &self.trainer {
             Trainer::Missing => "waiting for a trainer to start: `tengen train --follow`".to_owned(),
@@ -84,23 +84,23 @@ impl Orders {
 
 /// Follows the trainer's notice.
 pub(crate) struct Follow {
-    /// The orders given last.
+    /// The latest orders.
     orders: Option<Orders>,
-    /// The trainer's name, the number of its notice, and when that was new.
+    /// The trainer's name, the number of its last heartbeat, and when that was first seen.
     heard: Option<(String, u64, Instant)>,
-    /// Positions in the store when the worker started.
+    /// Positions in the store when the worker started; 0 if there was a trainer's notice.
     positions: u64,
-    /// The file with weights that was found damaged last.
+    /// The weights file last found to be damaged.
     damaged: Option<String>,
 }
 
 impl Follow {
-    /// Begins to follow a run.
+    /// Starts following a run.
     ///
     /// # Errors
     /// If the store fails.
     pub(crate) fn new(run: &Opened) -> anyhow::Result<Follow> {
-        // Without a trainer's notice, only the games in the store tell how far self-play may go.
+        // Without a trainer's notice, only the games in the store show how far self-play may go.
         let positions = match Notice::<TrainerSays>::read(&run.store, TRAINER)? {
             Some(_) => 0,
             None => run.progress()?.positions,
@@ -113,8 +113,8 @@ impl Follow {
         })
     }
 
-    /// The orders to start with: to play with the champion if the trainer's weights remain unusable, or if
-    /// [`Opened::stop`] is set meanwhile.
+    /// The orders to start with. Falls back to the champion if the trainer's weights remain unusable or
+    /// [`Opened::stop`] is set.
     ///
     /// # Errors
     /// If the store fails or the network cannot be used.
@@ -133,8 +133,8 @@ impl Follow {
         Ok(self.orders(run, "")?.unwrap_or(champions))
     }
 
-    /// The orders now, for the worker with this name; `None` if it has no network yet and the weights were replaced
-    /// while they were read, so that the next call will find newer ones.
+    /// The current orders for the worker with this name. `None` if it has no network yet and the trainer's weights are
+    /// damaged or already deleted; a later call will find newer ones.
     ///
     /// # Errors
     /// If the store fails or the network cannot be used.
@@ -164,7 +164,7 @@ impl Follow {
         let listed = says.workers.get(worker);
         Ok(Some(Orders {
             model,
-            // The trainer gives room to the workers that it knows.
+            // The trainer gives room only to workers that it knows about.
             room: listed.map_or(0, |_| says.room),
             workers: says.workers.len().max(1),
             seen: listed.and_then(|taken| taken.sequence),
@@ -203,7 +203,7 @@ impl Follow {
         }
     }
 
-    /// The network that the trainer names, with what else it says about play.
+    /// The network that the trainer names, with the trainer's other settings for self-play.
     fn model(&mut self, run: &Opened, says: &TrainerSays) -> anyhow::Result<Option<ModelUpdate>> {
         let name = match (&says.weights, &says.champion) {
             (Some(place), _) if !run.config.loop_config.champions_only => {
@@ -226,8 +226,8 @@ impl Follow {
         selfplay::update(run, &weights, says.generation, name, progress(says), komi(says)?).map(Some)
     }
 
-    /// The weights that the trainer has put aside for self-play; `None` if they are damaged, or gone because there are
-    /// newer ones by now.
+    /// The weights that the trainer has published for self-play. `None` if they are damaged, or deleted because newer
+    /// ones have replaced them.
     fn followed_weights(&mut self, run: &Opened, says: &TrainerSays) -> anyhow::Result<Option<Weights>> {
         let place = says.weights.as_ref().context("the trainer names no weights")?;
         let Some(bytes) = run.store.files().get(&place.path)? else {
@@ -247,8 +247,8 @@ impl Follow {
         Ok(Some(Weights::from_safetensors(&bytes)?))
     }
 
-    /// What to do before a trainer has ever written a notice: play with the champion until there is enough to begin
-    /// with.
+    /// The orders before any trainer has written a notice: play with the champion until there are enough games for
+    /// training to start.
     fn without_trainer(&mut self, run: &Opened) -> anyhow::Result<Orders> {
         let settings = &run.config.loop_config;
         let workers = run.store.files().modified(WORKERS)?.len().max(1);
@@ -274,7 +274,7 @@ impl Follow {
     }
 }
 
-/// A network that was played with before, with what the trainer says about play now.
+/// The network already in use, with the trainer's current settings for self-play.
 fn now(run: &Opened, before: &ModelUpdate, says: &TrainerSays) -> anyhow::Result<ModelUpdate> {
     Ok(ModelUpdate {
         generation: says.generation,
@@ -298,7 +298,7 @@ fn komi(says: &TrainerSays) -> anyhow::Result<FairKomi> {
     FairKomi::try_from(says.fair_komi.clone()).map_err(anyhow::Error::msg)
 }
 
-/// The part of a network's name that does not depend on the generation it is played in.
+/// The part of a network's name that does not depend on the generation.
 fn step_of(name: &str) -> &str {
     name.split_once("-step").map_or(name, |(_, step)| step)
 }

@@ -1,4 +1,4 @@
-//! The gate as a process of its own: decides on one candidate after another until the run is finished.
+//! The gate as a separate process: decides on one candidate after another until the run is finished.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,7 +17,7 @@ use crate::lease::{Lease, Replaced, Task, silence};
 use crate::lock::wait_for_lock;
 use crate::pause::pause;
 
-/// Who is told how a match stands, and each verdict.
+/// Callbacks for the score of a match in progress and for each verdict.
 type Listeners<'a> = (&'a (dyn Fn(String) + Sync), &'a dyn Fn(&Settled));
 
 /// What a gate has decided.
@@ -30,10 +30,11 @@ pub struct Decided {
 }
 
 /// Decides on every candidate that a run's trainer publishes, until the run is finished or [`Opened::stop`] is set.
-/// While another gate works for the run, stands by. `progress` is told how the match stands, `settled` each verdict.
+/// Stands by while another gate is active. Calls `progress` with the score of the match in progress and `settled` with
+/// each verdict.
 ///
 /// # Errors
-/// If the store stays away for longer than the configured patience, a match fails, or another gate has taken over.
+/// If the store stays unreachable for longer than the configured patience, or a match fails.
 pub fn decide(
     run: &mut Opened,
     progress: &(dyn Fn(String) + Sync),
@@ -57,11 +58,11 @@ pub fn decide(
     }
 }
 
-/// Decides on the candidates that are there, and ends. In a store that is not a folder, waits until no other gate works
-/// for the run.
+/// Decides on the candidates that exist now, then returns. Unless the store is a folder, first waits until no other
+/// gate is active.
 ///
 /// # Errors
-/// As [`decide`], and if another gate or a run works in the same folder.
+/// As [`decide`], and if another gate or a run is active in the same folder.
 pub fn decide_once(
     run: &mut Opened,
     progress: &(dyn Fn(String) + Sync),
@@ -92,7 +93,7 @@ pub fn decide_once(
     Ok(decided)
 }
 
-/// Takes the gate over once nobody else does it, and decides until the run is finished or stopped.
+/// Waits for the gate's lease, then decides until the run is finished or stopped.
 fn decide_in_turn(
     run: &Opened,
     progress: &(dyn Fn(String) + Sync),
@@ -128,7 +129,7 @@ fn decide_in_turn(
     failures.into_result(&*run.watch)
 }
 
-/// Writes the gate's notice until the gate has ended.
+/// Sends the gate's heartbeats until the gate has ended.
 fn tell(
     run: &Opened,
     mut lease: Lease,
@@ -166,12 +167,12 @@ fn work(
     let says = || says.lock().unwrap_or_else(PoisonError::into_inner);
     let metrics = Metrics::of(&run.store, &run.folder()?)?;
     let mut gating = Gating::new(run);
-    // The newest model as of the last look that found nothing to do.
+    // The newest model at the last poll that found nothing to do.
     let mut looked_at = None;
     while !stopping() {
         let trainer = Notice::<TrainerSays>::read(&run.store, TRAINER)?.map(|notice| notice.says);
         let newest = trainer.as_ref().and_then(|says| says.newest_model.clone());
-        // Listing all models takes longer the older a run is, so only news from the trainer are a reason for it.
+        // Listing all models gets slower as a run ages, so skip it if the trainer still names the same model.
         let candidate = match newest.is_some() && newest == looked_at {
             true => None,
             false => left_over(run)?,

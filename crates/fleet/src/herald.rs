@@ -1,5 +1,5 @@
-//! The trainer's voice and ears, in a thread of their own so that training never waits for the store: writes the notice
-//! and the weights that workers follow, and finds new games, workers and champions.
+//! The trainer's link to the other processes, in a thread of its own so that training never waits for the store:
+//! publishes the notice and the weights that workers follow, and finds new games, workers, and champions.
 
 use std::cell::Cell;
 use std::collections::VecDeque;
@@ -28,10 +28,10 @@ const TICK: Duration = Duration::from_millis(50);
 /// How often to read what workers have spent.
 const COSTS_EVERY: Duration = Duration::from_secs(30);
 
-/// Number of files with followed weights that stay: workers may still be reading the older ones.
+/// Number of published weights files to keep: workers may still be reading the older ones.
 const WEIGHTS_KEPT: usize = 3;
 
-/// Size of merged shards, bytes.
+/// Target size of merged shards, in bytes.
 const MERGED_BYTES: u64 = 8 << 20;
 
 /// The trainer's side of the herald.
@@ -53,9 +53,9 @@ struct Board {
 struct State {
     /// The trainer's part of the notice.
     says: TrainerSays,
-    /// Positions of the shards that the trainer has received, of which the notice takes account.
+    /// Positions of the shards that the trainer has received and that its part of the notice accounts for.
     received: u64,
-    /// Weights to be published for self-play, with their step.
+    /// Weights to publish for self-play, with their step.
     weights: Option<(u64, Weights)>,
     /// What workers have done.
     effort: Effort,
@@ -70,7 +70,7 @@ impl Board {
 }
 
 impl Herald {
-    /// Starts the thread of a trainer that holds the lease; `before` is what the last trainer said.
+    /// Starts the thread of a trainer that holds the lease; `before` is the previous trainer's last notice.
     ///
     /// # Errors
     /// If the thread cannot be started.
@@ -124,7 +124,7 @@ impl Herald {
         })
     }
 
-    /// Tells the herald how far training is.
+    /// Passes the progress of training to the herald.
     ///
     /// # Errors
     /// Why the herald ended, if it did: the store failed, or another trainer has taken over.
@@ -135,17 +135,17 @@ impl Herald {
         state.failure.take().map_or(Ok(()), Err)
     }
 
-    /// Names the newest model, which the gate is to decide on.
+    /// Announces the newest model, for the gate to decide on.
     pub(crate) fn name_model(&self, id: &str) {
         self.board.state().says.newest_model = Some(id.to_owned());
     }
 
-    /// Whether the last weights are published, so that newer ones are welcome.
+    /// Whether the last weights handed over have been published, so that the herald can take newer ones.
     pub(crate) fn wants_weights(&self) -> bool {
         self.board.state().weights.is_none()
     }
 
-    /// Whether workers have no weights of the trainer yet.
+    /// Whether no weights are published, by this trainer or one before it.
     pub(crate) fn has_no_weights(&self) -> bool {
         self.board.state().says.weights.is_none()
     }
@@ -155,7 +155,7 @@ impl Herald {
         self.board.state().weights = Some((step, weights));
     }
 
-    /// Games that were not there before, oldest first.
+    /// The shards found since the last call, oldest first.
     pub(crate) fn fresh(&self) -> Vec<ShardInfo> {
         let fresh: Vec<_> = self.fresh.try_iter().collect();
         let positions: u64 = fresh.iter().map(ShardInfo::positions).sum();
@@ -173,7 +173,7 @@ impl Herald {
         self.board.state().effort
     }
 
-    /// Ends the thread after a last notice, which says whether the run is finished.
+    /// Ends the thread after a final notice, which says whether the run is finished.
     ///
     /// # Errors
     /// Why the herald ended early, if it did.
@@ -198,7 +198,7 @@ impl Drop for Herald {
     }
 }
 
-/// Notes how far training is.
+/// Copies the progress of training into a notice.
 fn note(says: &mut TrainerSays, training: &Training, generation: u32, elapsed_seconds: f64) {
     says.elapsed_seconds = elapsed_seconds;
     says.step = training.steps();
@@ -227,7 +227,7 @@ struct Voice {
     sent: u64,
     /// The herald's part of the notice.
     says: TrainerSays,
-    /// Files with followed weights, oldest first.
+    /// Published weights files, oldest first.
     kept: VecDeque<String>,
     costs_read: Option<Instant>,
     gpus: GpuMeter,
@@ -263,7 +263,7 @@ impl Voice {
         }
     }
 
-    /// Looks for new games, champions, workers.
+    /// Polls the store for new games, champions, and workers.
     fn look(&mut self) -> anyhow::Result<()> {
         let generation = self.board.state().says.generation;
         let mut fresh = self.scout.look(&self.store, generation)?;
@@ -272,7 +272,7 @@ impl Voice {
             self.merge_old_games(generation);
         }
         for shard in fresh {
-            // If the trainer is gone, it finds the shard in the store at the next start.
+            // If the trainer is gone, its next start finds the shard in the store.
             self.sent += shard.positions();
             self.fresh.send(shard).ok();
         }
@@ -292,7 +292,7 @@ impl Voice {
         }
         if is_due(self.costs_read, COSTS_EVERY) {
             self.costs_read = Some(Instant::now());
-            // The sums of the last time are in the store by now.
+            // The sums from the last time are in the store by now.
             self.workers.forget(&self.store)?;
             self.workers.read(&self.store)?;
             self.workers.retire();
@@ -301,13 +301,13 @@ impl Voice {
         Ok(())
     }
 
-    /// Merges small shards of old generations, in the background: killing the process meanwhile loses nothing.
+    /// Merges small shards of old generations in the background. Killing the process during a merge loses nothing.
     fn merge_old_games(&self, generation: u32) {
         if !self.merges {
             return;
         }
         let settings = CompactSettings {
-            // Workers may still publish games of the last two generations.
+            // Spare the newest generations: workers may still publish games in them.
             keep_positions: self.scout.positions_from(generation.saturating_sub(2)) + 1,
             target_bytes: MERGED_BYTES,
         };
@@ -338,7 +338,10 @@ impl Voice {
             self.kept.push_back(path.clone());
         }
         self.says.weights = Some(WeightsPlace { path, sha256, step });
-        self.board.state().weights = None;
+        let mut state = self.board.state();
+        state.says.weights.clone_from(&self.says.weights);
+        state.weights = None;
+        drop(state);
         while self.kept.len() > WEIGHTS_KEPT {
             if let Some(old) = self.kept.pop_front() {
                 self.store.files().delete(&old)?;
@@ -347,7 +350,7 @@ impl Voice {
         Ok(())
     }
 
-    /// Deletes the weights that earlier trainers left, except for those that workers may be using.
+    /// Deletes the weights left by earlier trainers, except for those that workers may be using.
     fn delete_old_weights(&mut self) -> anyhow::Result<()> {
         for (path, _) in self.store.files().list(WEIGHTS)? {
             if !self.kept.contains(&path) {
@@ -378,7 +381,7 @@ impl Voice {
             retiring: self.workers.retiring.clone(),
             gpu_busy: self.gpus.busy(),
             operations: self.store.operations(),
-            // Workers already count these games as seen.
+            // The trainer has not received these games yet, but workers already count them as seen.
             room: trainer.room.saturating_sub(self.sent - received),
             ..trainer
         };

@@ -1,14 +1,14 @@
-//! Games in progress outlive their worker: it saves them in the store, and the next worker that starts goes on with
-//! them. Each is taken by one worker alone.
+//! Games in progress outlive their worker: it saves them in the store, and the next worker to start continues them. At
+//! most one worker takes over each file.
 
 use tengen_run::Opened;
 use tengen_selfplay::Snapshot;
 use tengen_store::{Put, StoreError, seal, unseal};
 
-/// The folder of the games in progress, one file for each worker that has ended.
+/// The folder of games in progress, with one file per worker that has ended.
 const FOLDER: &str = "in_flight";
 
-/// Ends the name of the file with which a worker claims another one's games.
+/// Suffix of the file with which a worker claims another worker's games.
 const CLAIM: &str = ".taken";
 
 /// Saves a worker's games in progress.
@@ -25,8 +25,8 @@ pub(crate) fn keep(run: &Opened, worker: &str, snapshot: &Snapshot) -> anyhow::R
     Ok(())
 }
 
-/// Takes over the games of one worker that has ended; `None` if there are none. They are gone from the store before
-/// they continue, so that no game is played twice.
+/// Takes over the games of one worker that has ended; `None` if there are none. Deletes them from the store before they
+/// continue, so that no game is played twice.
 ///
 /// # Errors
 /// If the store fails.

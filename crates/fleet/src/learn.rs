@@ -1,5 +1,5 @@
-//! Training on the games of a store, without playing: by one process, or by several together; until the available games
-//! are used up, or as the trainer of workers that play at the same time.
+//! Training on the games in a store, without self-play, in one process or several together: either until the available
+//! games are used up, or as the trainer of workers that play at the same time.
 
 mod costs;
 mod follower;
@@ -31,19 +31,19 @@ const WAIT: Duration = Duration::from_millis(50);
 pub struct Goal {
     /// Number of steps to train, regardless of the reuse ratio; `None` trains until the reuse ratio is reached.
     pub steps: Option<u64>,
-    /// Whether to be the trainer of workers: to wait for more games and publish weights and candidates until the run's
-    /// budget is spent.
+    /// Whether to be the trainer of workers, that is, wait for more games and publish weights and candidates until the
+    /// run's budget is spent.
     pub follow: bool,
 }
 
-/// What training has done.
+/// The result of training.
 #[derive(Clone, Debug)]
 pub struct Learned {
     /// Training steps since the run began.
     pub steps: u64,
-    /// Those of this process.
+    /// Training steps of this process.
     pub made: u64,
-    /// Samples trained on in a second, by all processes together.
+    /// Samples trained on per second, by all processes together.
     pub samples_per_second: f64,
     /// The losses of the last step.
     pub losses: Option<Losses>,
@@ -55,8 +55,8 @@ pub struct Learned {
     pub finished: bool,
 }
 
-/// Trains on the games of an open run and publishes the result as a model. `progress` is told the losses of each step,
-/// and `None` after the last.
+/// Trains on the games of an open run and publishes the result as a model. Calls `progress` with the losses of each
+/// step, and with `None` after the last.
 ///
 /// # Errors
 /// If there are no games, the store or a step fails, or another process that trains with this one is gone. A checkpoint
@@ -91,11 +91,11 @@ pub fn learn(run: &mut Opened, goal: Goal, progress: &mut dyn FnMut(Option<&Loss
     }
 }
 
-/// Refuses to train on the games of a store that has none, before anything is written there.
+/// Refuses to train on a store without games before anything is written to it.
 ///
 /// # Errors
-/// If the store has no self-play games, or cannot be read. A location without a store is refused only if `is_new` says
-/// that a run would be started there.
+/// If the store has no self-play games or cannot be read. A location without a store or a run is refused only if
+/// `is_new` is set, that is, if a run would be started there.
 pub fn check_games(location: &str, is_new: bool) -> anyhow::Result<()> {
     let store = match Store::open(location, Create::Never) {
         Err(StoreError::Missing { .. } | StoreError::NotAStore { .. }) if is_new => bail!("{}", no_games(location)),
@@ -112,7 +112,7 @@ fn no_games(location: &str) -> String {
     format!("{location} has no self-play games yet; play some with `tengen selfplay`")
 }
 
-/// What training has done, for programs.
+/// The result of training, for programs.
 #[derive(Clone, Debug, Serialize)]
 pub struct LearnedSummary {
     steps: u64,
@@ -124,12 +124,12 @@ pub struct LearnedSummary {
     margin_loss: Option<f64>,
     ownership_loss: Option<f64>,
     model: Option<String>,
-    /// Whether the run's budget is spent; only a trainer of workers heeds it.
+    /// Whether the run's budget is spent; always false without workers.
     finished: bool,
 }
 
 impl Learned {
-    /// What was done, to be written as JSON.
+    /// The result, to be written as JSON.
     pub fn summary(&self) -> LearnedSummary {
         let losses = self.losses;
         LearnedSummary {
@@ -146,7 +146,7 @@ impl Learned {
         }
     }
 
-    /// What was done, for people.
+    /// The result in one line, for people.
     pub fn in_words(&self) -> String {
         let loss = self
             .losses
@@ -160,7 +160,7 @@ impl Learned {
         )
     }
 
-    /// What a process has learned that was stopped while it stood by.
+    /// The result of a process that was stopped while standing by.
     fn nothing() -> Learned {
         Learned {
             steps: 0,

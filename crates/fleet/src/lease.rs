@@ -1,10 +1,10 @@
-//! Who holds a task that one process at a time may do?
+//! Leases on tasks that only one process at a time may do.
 //!
-//! Terms are numbered, and a process begins one by creating the file with its number, which only one process can. The
-//! holder's notice tells whether it lives: it is replaced at every look. A process that wants the task watches it, and
-//! begins the next term when the holder has ended or has been silent for long. No clocks are compared, and time in
-//! which the store cannot be read does not count. A holder that was cut off finds the next term begun before it writes
-//! its notice, and gives up.
+//! Terms are numbered. A process begins one by creating the file with its number, which only one process can do. The
+//! holder shows that it is alive by replacing its notice at every poll interval. A process that wants the task watches
+//! that notice and begins the next term when the holder has ended or has been silent for too long. No clocks are
+//! compared, and time during which the store cannot be read does not count. A holder that was cut off finds that the
+//! next term has begun before it writes its notice, and gives up.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -16,16 +16,17 @@ use tengen_report::notices::{Author, GATE, Notice, TRAINER};
 use tengen_run::Watch;
 use tengen_store::{Put, Store, StoreError};
 
-/// Looks at a notice that stays the same before its author counts as gone.
+/// How many poll intervals a notice must stay unchanged before its author counts as gone.
 const SILENT_LOOKS: f64 = 15.0;
 
-/// How often to look whether the holder is still there.
+/// How often to check on the holder while waiting for the task.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 
-/// The longest time between two looks that counts as silence of the holder; more means that the store was away.
+/// The most time between two checks that counts as silence of the holder; anything beyond means that the store was
+/// unreachable.
 const LONGEST_LOOK: Duration = Duration::from_secs(1);
 
-/// How long a notice must stay the same before its author counts as gone. Authors write one at every look.
+/// How long a notice must stay unchanged before its author counts as gone. Authors write one at every poll interval.
 pub(crate) fn silence(look_seconds: f64) -> Duration {
     Duration::from_secs_f64(look_seconds * SILENT_LOOKS)
 }
@@ -35,7 +36,7 @@ pub(crate) fn silence(look_seconds: f64) -> Duration {
 #[error("another {task} has taken over{}", by.as_ref().map_or(String::new(), place_of))]
 pub(crate) struct Replaced {
     task: &'static str,
-    /// `None` if the file that says so cannot be read.
+    /// `None` if the file of its term cannot be read.
     by: Option<Author>,
 }
 
@@ -48,7 +49,7 @@ fn place_of(author: &Author) -> String {
 pub(crate) struct Task {
     /// Its name, such as `trainer`.
     pub(crate) name: &'static str,
-    /// Where the holder's notice is.
+    /// Path of the holder's notice.
     pub(crate) path: &'static str,
 }
 
@@ -64,12 +65,13 @@ impl Task {
         path: GATE,
     };
 
-    /// The file that begins a term.
+    /// Path of the file that begins a term.
     fn term(self, number: u32) -> String {
         format!("fleet/terms/{}-{number:06}.json", self.name)
     }
 
-    /// The number of the last term that has begun, if it is not before `from`, and who began it.
+    /// The number of the last term that has begun, searching upward from `from`, and who began it. The author is `None`
+    /// if the term is `from` or its file cannot be read.
     fn last_term(self, store: &Store, from: u32) -> Result<(u32, Option<Author>), StoreError> {
         let (mut number, mut author) = (from, None);
         while let Some(bytes) = store.files().get(&self.term(number + 1))? {
@@ -80,7 +82,7 @@ impl Task {
     }
 }
 
-/// The term of a task that a process has begun.
+/// A term of a task that this process has begun.
 #[derive(Clone, Copy)]
 pub(crate) struct Term {
     task: Task,
@@ -91,7 +93,7 @@ impl Term {
     /// Checks that no other process has begun the next term.
     ///
     /// # Errors
-    /// If the store fails; [`Replaced`].
+    /// If the store fails; [`Replaced`] if another process has begun the next term.
     pub(crate) fn check(self, store: &Store) -> anyhow::Result<()> {
         let (last, by) = self.task.last_term(store, self.number)?;
         match last > self.number {
@@ -105,14 +107,14 @@ impl Term {
     }
 }
 
-/// The right to do a task, and the notice that says so.
+/// The right to do a task, with the notice that announces it.
 pub(crate) struct Lease {
     term: Term,
     author: Author,
     beat: u64,
 }
 
-/// The last sign of life of a holder, and for how long it has been the last.
+/// The holder's last heartbeat, and how long it has been the last.
 struct Sign {
     sign: (u32, u64),
     looked: Instant,
@@ -120,8 +122,8 @@ struct Sign {
 }
 
 impl Lease {
-    /// Waits until nobody else does the task, then takes it over and returns what its last holder said. `None` if
-    /// `stop` was set before.
+    /// Waits until no other process does the task, then takes it over. Also returns the previous holder's last notice.
+    /// `None` if `stop` is set first.
     ///
     /// # Errors
     /// If the store fails.
@@ -183,12 +185,12 @@ impl Lease {
         Ok(None)
     }
 
-    /// What to check before something is written that only the holder may write.
+    /// The term, to be checked before writing anything that only the holder may write.
     pub(crate) fn term(&self) -> Term {
         self.term
     }
 
-    /// Writes the next notice.
+    /// Writes the next notice, which is also the heartbeat.
     ///
     /// # Errors
     /// If the store fails; [`Replaced`] if another process has begun the next term.

@@ -1,16 +1,15 @@
-//! Many machines, one run: self-play workers, a trainer and a gate as separate processes that share nothing but the
-//! store.
+//! Distributed runs: self-play workers, a trainer, and a gate as separate processes that share only the store.
 //!
 //! ```text
 //! trainer  --weights, notice-->  fleet/  --weights, notice-->  workers
 //! workers  --shards-->  games/  --shards-->  trainer  --candidates-->  models/  -->  gate  --> promotions/
 //! ```
 //!
-//! Workers keep no state that matters: any number may start, end, or be killed at any time. The trainer's notice in the
-//! store says which weights to use and how far self-play may run ahead. One trainer and one gate work at a time; more
-//! of them stand by. No process compares its clock with another's.
+//! Workers are disposable: any number may start, end, or be killed at any time. The trainer's notice in the store names
+//! the weights to use and how far ahead self-play may run. One trainer and one gate are active at a time; others stand
+//! by. No process compares its clock with another's.
 //!
-//! Never here: choosing machines, starting processes, printing.
+//! This crate never chooses machines, starts processes, or prints.
 
 mod alone;
 mod author;

@@ -1,4 +1,4 @@
-//! Waits for a lock that another process on this machine or file system has.
+//! Waits for a lock that another process on this machine or file system holds.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -6,10 +6,10 @@ use std::time::Duration;
 use tengen_run::Opened;
 use tengen_store::StoreError;
 
-/// How often to try.
+/// How often to retry.
 const WAIT: Duration = Duration::from_millis(50);
 
-/// Locks, once no other process has the lock; `None` if a signal came before. `other` says what the other one is.
+/// Waits for the lock and takes it; `None` if the run is stopped first. `other` describes the process that may hold it.
 pub(crate) fn wait_for_lock<T>(
     run: &Opened,
     other: &str,

@@ -1,8 +1,8 @@
-//! Which games are new? A look lists the newest generations alone, so that it costs the same after a year.
+//! Finds new games. A quick poll lists only the newest generations, so it costs no more after a year.
 //!
-//! Workers publish under the generation that the trainer names, so new games are in the newest one or, from workers
-//! that have not heard of it yet, in the one before. Games that come later, such as those of a worker that was cut off
-//! from the store for hours, are found by a thorough look from time to time.
+//! Workers publish under the generation that the trainer names, so new games are in the newest generation or, from
+//! workers that have not switched to it yet, in the one before. An occasional full scan finds games that arrive later,
+//! such as those of a worker that was cut off from the store for hours.
 
 use std::collections::{BTreeMap, HashSet};
 use std::time::{Duration, Instant};
@@ -16,7 +16,7 @@ const THOROUGH_EVERY: Duration = Duration::from_secs(600);
 pub(crate) struct Scout {
     known: HashSet<String>,
     listed_all: Instant,
-    /// Number of the last shard of each worker.
+    /// Sequence number of each worker's newest shard.
     sequences: BTreeMap<String, u64>,
     /// Positions of each generation.
     positions: BTreeMap<u32, u64>,
@@ -37,7 +37,7 @@ impl Scout {
         scout
     }
 
-    /// The shards that have come since the last look, oldest first.
+    /// The shards of the newest generations that were not known yet, oldest first.
     ///
     /// # Errors
     /// If the store fails.
@@ -46,12 +46,12 @@ impl Scout {
         Ok(self.unknown(newest))
     }
 
-    /// Whether it is time for a thorough look.
+    /// Whether it is time for a full scan.
     pub(crate) fn is_thorough_look_due(&self) -> bool {
         self.listed_all.elapsed() >= THOROUGH_EVERY
     }
 
-    /// The shards of all generations that no look has found, oldest first.
+    /// The shards of all generations that were not known yet, oldest first.
     ///
     /// # Errors
     /// If the store fails.
@@ -62,12 +62,12 @@ impl Scout {
     }
 
     fn unknown(&mut self, mut shards: Vec<ShardInfo>) -> Vec<ShardInfo> {
-        // The games of a merged shard are known from the shards that it replaces.
+        // The games of a merged shard are already known from the shards that it replaces.
         shards.retain(|shard| !shard.is_merged() && self.learn(shard));
         shards
     }
 
-    /// Number of the last shard of a worker that any look has found.
+    /// Sequence number of the newest shard found from a worker.
     pub(crate) fn sequence(&self, worker: &str) -> Option<u64> {
         self.sequences.get(worker).copied()
     }

@@ -20,7 +20,7 @@ pub(crate) fn config(folder: &Path) -> (RunConfig, String) {
     (config, folder.join("store").display().to_string())
 }
 
-/// Where that run puts what is not in its store.
+/// The setup of that run, with a scratch folder for what is not in its store.
 pub(crate) fn setup(folder: &Path) -> Setup {
     Setup {
         scratch: Some(folder.join("scratch")),

@@ -1,4 +1,4 @@
-//! How many of a worker's positions has the trainer not seen yet, and how many more may it play?
+//! How many of a worker's positions the trainer has not seen yet, and how many more it may play.
 
 use std::collections::VecDeque;
 
@@ -12,18 +12,18 @@ pub(crate) struct Unseen {
 }
 
 impl Unseen {
-    /// A game with so many positions has finished.
+    /// Adds a finished game with this many positions.
     pub(crate) fn finished(&mut self, positions: u64) {
         self.loose += positions;
     }
 
-    /// Finished games have become a shard.
+    /// Moves positions of finished games into a shard.
     pub(crate) fn sealed(&mut self, sequence: u64, positions: u64) {
         self.loose = self.loose.saturating_sub(positions);
         self.shards.push_back((sequence, positions));
     }
 
-    /// The trainer has seen the shards up to this one.
+    /// Drops the shards up to this one, which the trainer has seen.
     pub(crate) fn seen(&mut self, sequence: Option<u64>) {
         while self.shards.front().is_some_and(|(first, _)| Some(*first) <= sequence) {
             self.shards.pop_front();
@@ -36,7 +36,7 @@ impl Unseen {
     }
 }
 
-/// How many positions a worker may have that the trainer has not seen: an equal share of what all may have.
+/// How many positions a worker may play that the trainer has not seen: an equal share of the room.
 pub(crate) fn share(room: u64, workers: usize) -> u64 {
     room / workers.max(1) as u64
 }

@@ -1,4 +1,4 @@
-//! A self-play worker: plays with the newest weights until it is told to stop, its quota is spent, or the run ends.
+//! A self-play worker: plays with the newest weights until it is stopped, its quota is spent, or the run ends.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -16,27 +16,27 @@ use crate::follow::{Follow, Orders};
 use crate::in_flight;
 use crate::unseen::{Unseen, share};
 
-/// How often to draw the progress and check whether to stop.
+/// How often to show progress and check whether to stop.
 const TICK: Duration = Duration::from_millis(100);
 
-/// Looks for news after which a worker writes its notice.
+/// Number of poll intervals between a worker's notices.
 const NOTICE_LOOKS: f64 = 5.0;
 
-/// How long a worker waits for the trainer before it says so, and how often it says it again.
+/// How long a worker waits for the trainer before reporting it, and how often it repeats the report.
 const SAY_AFTER: Duration = Duration::from_secs(10);
 const SAY_AGAIN: Duration = Duration::from_secs(300);
 
 /// Maximum number of finished games waiting to be published.
 const CHANNEL: usize = 4096;
 
-/// When a worker ends by itself; without limits, it does not.
+/// When a worker ends on its own; without limits, it never does.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Quota {
     /// Finished games.
     pub games: Option<u64>,
     /// Minutes since the start.
     pub minutes: Option<f64>,
-    /// Self-play threads; `None` means as many as the configuration says.
+    /// Self-play threads; `None` means as many as configured.
     pub threads: Option<usize>,
 }
 
@@ -51,14 +51,14 @@ pub enum End {
     Finished,
 }
 
-/// What a worker does, many times a second.
+/// A snapshot of what a worker is doing.
 #[derive(Clone, Debug)]
 pub struct Scene {
     /// Self-play since the worker started.
     pub counters: CounterValues,
     /// The network it plays with.
     pub model: String,
-    /// Why it waits; empty if it plays.
+    /// Why it is waiting; empty while it plays.
     pub waits: String,
     /// What keeps games from reaching the store; usually `None`.
     pub trouble: Option<String>,
@@ -85,12 +85,11 @@ pub struct Played {
     pub model: String,
 }
 
-/// Plays games for a run and publishes them until the worker has to end. `show` is told about ten times a second what
-/// it does.
+/// Plays games for a run and publishes them until the worker must end. Calls `show` about ten times a second.
 ///
 /// # Errors
-/// If the run cannot be used, the store stays away for longer than the configured patience, or self-play fails.
-/// Finished games are published or kept in the spool, games in progress saved.
+/// If the run cannot be used, the store stays unreachable for longer than the configured patience, or self-play fails.
+/// Finished games are then published or spooled, and games in progress are saved.
 pub fn play(run: &mut Opened, quota: Quota, show: &mut dyn FnMut(&Scene)) -> anyhow::Result<Played> {
     run.be_patient();
     run.settle_auto()?;
@@ -108,7 +107,7 @@ pub fn play(run: &mut Opened, quota: Quota, show: &mut dyn FnMut(&Scene)) -> any
         threads,
         groups_per_thread: selfplay::groups(run),
         channel_capacity: CHANNEL,
-        // Nothing is played before the trainer, or the other workers, know of this one.
+        // Play nothing before the trainer or the other workers can see this one.
         first_limit: 0,
     };
     let take = || Ok(in_flight::take(run, &author.name)?);
@@ -160,7 +159,7 @@ pub fn play(run: &mut Opened, quota: Quota, show: &mut dyn FnMut(&Scene)) -> any
             ..state.says.clone()
         };
         let last = Notice::new(&author, state.beat, true, says);
-        // The run ends here in any case, so this notice is not worth waiting for.
+        // The worker ends anyway, so waiting for the store is not worthwhile.
         last.write(&run.store.without_patience(), &worker_path(&author.name))
             .ok();
         Ok(())
@@ -208,7 +207,7 @@ struct State {
     generation: u32,
     finished: bool,
     trouble: Option<String>,
-    /// Number of the last notice.
+    /// Number of the last heartbeat.
     beat: u64,
     says: WorkerSays,
 }
@@ -268,7 +267,7 @@ fn publish(
                 publisher.add(state.generation, game.record);
             }
             Err(RecvTimeoutError::Timeout) => {}
-            // The workers stopped on their own; their end says why.
+            // The self-play threads ended on their own; stopping the generator returns the reason.
             Err(RecvTimeoutError::Disconnected) => return Ok(End::Stopped),
         }
         publisher.publish_if_due()?;
@@ -342,7 +341,8 @@ fn attend(shared: &Shared<'_>, follow: &mut Follow, mut orders: Orders) -> anyho
     Ok(())
 }
 
-/// What a call returned; `None` if it failed because the worker is stopping and no longer waits for the store.
+/// Passes on a result, but with `None` for a transient store error while the worker is stopping and no longer waits for
+/// the store.
 fn given_up<T>(shared: &Shared<'_>, done: anyhow::Result<Option<T>>) -> anyhow::Result<Option<T>> {
     match done {
         Err(error) if shared.run.stop.load(Ordering::SeqCst) => {
@@ -357,7 +357,7 @@ fn given_up<T>(shared: &Shared<'_>, done: anyhow::Result<Option<T>>) -> anyhow::
 struct Reporter {
     written: Instant,
     before: CounterValues,
-    /// Ticks since the last notice, and those in which self-play waited.
+    /// Ticks since the last notice, and how many of them self-play spent waiting.
     ticks: (u64, u64),
     every: Duration,
     waits_since: Option<Instant>,
@@ -383,7 +383,7 @@ impl Reporter {
         }
     }
 
-    /// Notes whether self-play waits, and says so if it takes long.
+    /// Records whether self-play is waiting, and reports a long wait.
     fn tick(&mut self, shared: &Shared<'_>, orders: &Orders) {
         let waits = shared.waits();
         self.ticks = (self.ticks.0 + 1, self.ticks.1 + u64::from(waits));

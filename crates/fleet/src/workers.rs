@@ -1,4 +1,5 @@
-//! Which workers are alive, and what have all of them spent? A worker is alive as long as it replaces its notice.
+//! Which workers are alive, and what all of them have spent. A worker is alive as long as it keeps replacing its
+//! notice.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -6,14 +7,15 @@ use std::time::{Duration, Instant};
 use tengen_report::notices::{Notice, WORKERS, Work, WorkerSays, worker_path};
 use tengen_store::{Operations, Store, StoreError};
 
-/// How long a worker counts as alive after its last notice, at least, and in its own notices.
+/// How long a worker counts as alive after its last notice: this time or this many of its notice intervals, whichever
+/// is longer.
 const ALIVE: Duration = Duration::from_secs(60);
 const ALIVE_NOTICES: f64 = 3.0;
 
-/// How long after its last notice a worker's costs are added up for good and the notice is deleted.
+/// How long after its last notice a worker is retired: its costs are added up for good, and the notice is deleted.
 const RETIRE_AFTER: Duration = Duration::from_secs(3600);
 
-/// What all workers have done and do.
+/// What all workers have done, and how fast they work.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Effort {
     /// What all of them have spent, dead or alive.
@@ -22,19 +24,19 @@ pub(crate) struct Effort {
     pub(crate) games_per_second: f64,
     /// Network evaluations per second of those that are alive.
     pub(crate) evaluations_per_second: f64,
-    /// What those that are alive have asked of the store since they started.
+    /// Store operations of those that are alive, since they started.
     pub(crate) operations: Operations,
 }
 
-/// What the trainer knows of a worker's notice.
+/// What the trainer knows about a worker's notice.
 struct Seen {
-    /// When the store says it was written, which only tells one notice from the next.
+    /// The store's modification time, to be compared only with that of other notices.
     modified_ms: u64,
-    /// When the trainer found it changed.
+    /// When the trainer saw it change; at first, an estimate.
     changed: Instant,
     says: WorkerSays,
     ended: bool,
-    /// Whether `says` and `ended` are those of the notice at `modified_ms`.
+    /// Whether `says` and `ended` come from the notice at `modified_ms`.
     is_read: bool,
 }
 
@@ -45,18 +47,18 @@ impl Seen {
     }
 }
 
-/// The workers of a run, as far as their notices tell.
+/// The workers of a run, according to their notices.
 #[derive(Default)]
 pub(crate) struct Workers {
     seen: BTreeMap<String, Seen>,
-    /// What workers without a notice have spent.
+    /// What retired workers have spent.
     pub(crate) retired: Work,
-    /// Workers that `retired` includes but whose notices may still be there.
+    /// Retired workers whose notices may still be there.
     pub(crate) retiring: Vec<String>,
 }
 
 impl Workers {
-    /// Continues from what an earlier trainer has added up.
+    /// Continues from the totals of an earlier trainer.
     pub(crate) fn after(retired: Work, retiring: Vec<String>) -> Workers {
         Workers {
             seen: BTreeMap::new(),
@@ -65,7 +67,7 @@ impl Workers {
         }
     }
 
-    /// Checks which notices have changed, with one listing.
+    /// Finds the notices that have changed, with one listing.
     ///
     /// # Errors
     /// If the store fails.
@@ -81,7 +83,7 @@ impl Workers {
             if self.retiring.iter().any(|retiring| retiring == name) {
                 continue;
             }
-            // At first, all that is known of a notice is how much older it is than the newest one.
+            // At first, a notice's age is known only relative to the newest one.
             let age = Duration::from_millis(newest - modified_ms);
             let seen = self.seen.entry(name.to_owned()).or_insert_with(|| Seen {
                 modified_ms,
@@ -114,7 +116,7 @@ impl Workers {
         Ok(())
     }
 
-    /// Adds up workers that are long gone. Their notices may be deleted once another process could read the sums.
+    /// Retires workers that are long gone. Their notices may be deleted once the new totals are in the store.
     pub(crate) fn retire(&mut self) {
         let is_old = |seen: &Seen| seen.is_read && seen.changed.elapsed() >= RETIRE_AFTER;
         let old: Vec<String> = self
@@ -131,7 +133,7 @@ impl Workers {
         }
     }
 
-    /// Deletes the notices of the workers that were added up.
+    /// Deletes the notices of retired workers.
     ///
     /// # Errors
     /// If the store fails.

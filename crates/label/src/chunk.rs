@@ -1,4 +1,4 @@
-//! The games of one shard, from reading to publishing, and the positions that are on their way.
+//! The games of one shard, from reading to publishing, and the positions being labelled.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ pub(crate) struct Task {
     pub(crate) game: usize,
     /// The ply that was played in the position.
     pub(crate) ply: usize,
-    /// A number of the game, for random streams.
+    /// A hash of the labelled game's id, for random streams.
     pub(crate) key: u64,
     /// The game.
     pub(crate) record: Arc<GameRecord>,
@@ -40,8 +40,8 @@ pub(crate) struct Label {
     pub(crate) visits: u32,
     /// P(win) − P(loss) without search; 0 if unknown.
     pub(crate) network_value: f32,
-    /// The owners that the search expects, whoever is to move, as [`PlyRecord::expected_ownership`]; empty if the
-    /// teacher does not say.
+    /// The owners that the search expects, from Black's viewpoint as in [`PlyRecord::expected_ownership`]; empty if the
+    /// teacher does not provide them.
     pub(crate) expected_ownership: Vec<i8>,
 }
 
@@ -51,7 +51,7 @@ struct Member {
     record: Arc<GameRecord>,
     plies: Vec<usize>,
     labels: Vec<Option<Label>>,
-    /// Whether the teacher refused a position of it, so that it is left out.
+    /// Whether the teacher refused one of its positions, so that the game is left out.
     refused: bool,
 }
 
@@ -75,7 +75,7 @@ impl Chunk {
         });
     }
 
-    /// How many labels are still to come.
+    /// How many labels are still missing.
     pub(crate) fn missing(&self) -> usize {
         self.missing
     }
@@ -107,7 +107,7 @@ impl Chunk {
         Ok(tasks)
     }
 
-    /// Takes in a label.
+    /// Stores a label.
     pub(crate) fn set(&mut self, game: usize, ply: usize, label: Label) {
         let member = &mut self.members[game];
         if !member.refused
@@ -118,7 +118,7 @@ impl Chunk {
         }
     }
 
-    /// Leaves a game out, with the labels that it has; false if it was left out before.
+    /// Leaves out a game along with the labels that it has; false if it was left out before.
     pub(crate) fn refuse(&mut self, game: usize) -> bool {
         let member = &mut self.members[game];
         if member.refused {
@@ -137,7 +137,7 @@ impl Chunk {
 }
 
 impl Member {
-    /// The game with its labels instead of what its own players thought, checked.
+    /// The game, validated, with its labels in place of what its own players thought.
     fn labelled(&self, teacher: &str) -> Result<GameRecord, LabelError> {
         let mut record = GameRecord::clone(&self.record);
         record.game_id.clone_from(&self.id);
@@ -191,7 +191,7 @@ pub(crate) fn teacher_text(identity: &Value, positions: &Value) -> String {
     object.to_string()
 }
 
-/// The game with where in a store it comes from, unless it says so itself: the path of its shard and its number there,
+/// Adds to a game where in a store it comes from, unless it has an origin: the path of its shard and its number there,
 /// from 1. Imported and labelled games need an origin.
 pub fn with_origin(mut record: GameRecord, shard: &str, number: u32) -> GameRecord {
     record.origin.get_or_insert_with(|| {

@@ -1,4 +1,4 @@
-//! Another engine as the teacher, over KataGo's analysis protocol, with many positions open at once.
+//! Another engine as the teacher, over KataGo's analysis protocol, with many queries in flight at once.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,13 +15,13 @@ use crate::error::LabelError;
 use crate::query::{Asked, label, query};
 use crate::teacher::{Desk, Report};
 
-/// Queries that are open at once. The engine decides how many of them it searches at a time.
+/// Maximum number of queries in flight. The engine decides how many of them it searches at a time.
 const OPEN_QUERIES: usize = 128;
 
-/// How long an engine may take to load its network and to name itself.
+/// How long an engine may take to load its network and answer the first queries.
 const STARTUP: Duration = Duration::from_secs(600);
 
-/// How long to wait for an answer before looking whether to stop.
+/// How long to wait for an answer before checking whether to stop.
 const LOOK: Duration = Duration::from_millis(100);
 
 /// How long to wait for an answer while there are queries to send.
@@ -38,8 +38,8 @@ pub struct EngineTeacher {
 }
 
 impl EngineTeacher {
-    /// Starts the engine and asks for its version and models. Every position is searched with so many `visits`; with
-    /// `ownership`, the engine is also asked which owners it expects. Setting `stop` ends the wait.
+    /// Starts the engine and asks for its version and models. Every position is searched with `visits` visits; with
+    /// `ownership`, the engine is also asked for the expected owners. Setting `stop` ends the wait.
     ///
     /// # Errors
     /// [`LabelError::CommandLine`] and [`LabelError::Engine`].
@@ -96,7 +96,7 @@ fn model_names(answer: &Value) -> Value {
     models.iter().map(|model| model["name"].clone()).collect()
 }
 
-/// The answer to an action of the protocol.
+/// Sends an action of the protocol and waits for its answer.
 fn ask(client: &mut AnalysisClient, action: &str, stop: &AtomicBool) -> Result<Value, LabelError> {
     let deadline = Instant::now() + STARTUP;
     let mut sent = false;
@@ -125,14 +125,14 @@ fn ask(client: &mut AnalysisClient, action: &str, stop: &AtomicBool) -> Result<V
 struct Exchange {
     client: AnalysisClient,
     asked: Asked,
-    /// Positions whose answer is still to come, by the id of the query.
+    /// Positions whose answer is pending, by the id of the query.
     open: HashMap<String, Task>,
     next_id: u64,
 }
 
 impl Exchange {
     fn run(mut self, desk: &Desk<'_>) -> Result<(), LabelError> {
-        // A query that the engine has not taken yet, with its position.
+        // A query that the engine has not accepted yet, with its position.
         let mut waiting: Option<(Value, Task)> = None;
         while !desk.is_stopped() {
             if waiting.is_none() && self.open.len() < OPEN_QUERIES {
@@ -178,7 +178,7 @@ impl Exchange {
         query(task, self.next_id, self.asked)
     }
 
-    /// Takes an answer. Warnings and reports during the search are no labels.
+    /// Handles an answer. Ignores warnings and reports from an ongoing search.
     fn take(&mut self, answer: &Value, desk: &Desk<'_>) -> Result<(), LabelError> {
         let id = answer["id"].as_str().unwrap_or_default();
         if answer["isDuringSearch"] == true || answer.get("warning").is_some() {

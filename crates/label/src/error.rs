@@ -87,7 +87,7 @@ pub enum LabelError {
 }
 
 impl LabelError {
-    /// Whether this concerns one game alone, so that the others can still be labelled.
+    /// Whether this concerns only one game, so that the others can still be labelled.
     pub(crate) fn is_of_one_game(&self) -> bool {
         matches!(
             self,

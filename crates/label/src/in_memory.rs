@@ -13,26 +13,27 @@ use crate::error::LabelError;
 use crate::labelling::run_thread;
 use crate::teacher::{Counts, Desk, Report, Teacher};
 
-/// How long to wait for labels before looking whether to stop.
+/// How long to wait for labels before checking whether to stop.
 const LOOK: Duration = Duration::from_millis(100);
 
 /// Games with labels.
 #[derive(Clone, Debug, Default)]
 pub struct LabelledGames {
-    /// The games, in the order in which they were given, as imported games that name their teacher.
+    /// The games, in the order given, as imported games that name their teacher.
     pub games: Vec<GameRecord>,
     /// Positions labelled in them.
     pub positions: u64,
-    /// Evaluations of the network; visits of another engine.
+    /// Evaluations of the network, or visits of another engine.
     pub evaluations: u64,
 }
 
-/// Labels the positions before these plies of games, which are in order; games have an [origin](crate::with_origin).
-/// `choice` says how the plies were chosen; it is recorded with the teacher and makes other games of the same ones.
-/// Searches draw from `seed`. Returns `None` if `stop` is set before the last label.
+/// Labels the positions before the given plies of each game. Plies must be in order, and games must have an
+/// [origin](crate::with_origin). `choice` describes how the plies were chosen; it is recorded with the teacher, and a
+/// different choice gives the labelled games different ids. `seed` seeds the searches. Returns `None` if `stop` is set
+/// before the last label.
 ///
 /// # Errors
-/// [`LabelError`] if the teacher fails or a game breaks its rules.
+/// [`LabelError`] if the teacher fails or refuses a position, or if a game breaks its rules.
 pub fn label_games(
     games: Vec<(GameRecord, Vec<usize>)>,
     choice: &Value,
@@ -49,7 +50,7 @@ pub fn label_games(
     let wanted = chunk.tasks(0)?;
     let positions = wanted.len() as u64;
     for task in wanted {
-        // The receiver is in this function.
+        // The receiver lives until the end of this function.
         let _ = tasks.0.send(task);
     }
     drop(tasks.0);
@@ -81,7 +82,7 @@ pub fn label_games(
     }))
 }
 
-/// Takes in labels until none is missing (true) or somebody wants to stop (false).
+/// Collects labels until none is missing (true) or `stop` is set (false).
 fn collect(
     chunk: &mut Chunk,
     reports: &crossbeam_channel::Receiver<Report>,

@@ -19,10 +19,10 @@ use crate::teacher::{Counts, Desk, Report, Teacher};
 /// Maximum number of games in a shard.
 const SHARD_GAMES: usize = 2048;
 
-/// Reasons to leave a game out that a report repeats.
+/// Maximum number of reasons for leaving games out that a report lists.
 const REASONS: usize = 10;
 
-/// Refused games after which the work ends if no game has been labelled.
+/// Number of refused games after which the work ends if no position has been labelled.
 const HOPELESS: u64 = 100;
 
 /// The collection of labelled games in a store.
@@ -40,7 +40,7 @@ pub struct LabelProgress {
     pub all_positions: u64,
     /// Positions labelled so far.
     pub labelled: u64,
-    /// Evaluations of the network so far; visits of another engine.
+    /// Evaluations of the network so far, or visits of another engine.
     pub evaluations: u64,
     /// Seconds since the start.
     pub seconds: f64,
@@ -74,9 +74,9 @@ pub struct LabelReport {
     pub refusals: Vec<String>,
     /// Shards that could not be read, with the reasons.
     pub damaged: Vec<String>,
-    /// Evaluations of the network; visits of another engine.
+    /// Evaluations of the network, or visits of another engine.
     pub evaluations: u64,
-    /// Positions of the search whose evaluation was known.
+    /// Evaluations that were found in the cache.
     pub cache_hits: u64,
     /// Positions per call of the network.
     pub mean_batch: f64,
@@ -111,9 +111,9 @@ impl fmt::Display for LabelReport {
     }
 }
 
-/// Labels the games that are not labelled yet and publishes them in `into`. A shard closes once it has
-/// `shard_positions` positions to label; a killed process repeats the shards in progress. `watch` is called ten times a
-/// second and returns whether to go on; finished shards are kept in any case.
+/// Labels the games that are not labelled yet and publishes them in `into`. A shard is full once it has
+/// `shard_positions` positions to label; a killed process repeats the shards in progress. `watch` is called about ten
+/// times a second and returns whether to continue; finished shards are kept either way.
 ///
 /// # Errors
 /// [`LabelError`]. What was published before stays.
@@ -171,7 +171,7 @@ pub fn label(
     Ok(report)
 }
 
-/// Works as a thread of the teacher and says so if that fails.
+/// Runs one thread of the teacher, and reports an error if it fails.
 pub(crate) fn run_thread(teacher: &Teacher, thread: usize, desk: Desk<'_>) {
     let end = EndNotice(&desk);
     if let Err(error) = teacher.work(thread, &desk) {
@@ -180,7 +180,7 @@ pub(crate) fn run_thread(teacher: &Teacher, thread: usize, desk: Desk<'_>) {
     drop(end);
 }
 
-/// Tells the lead if a thread ends by a panic.
+/// Reports to the lead when a thread panics.
 struct EndNotice<'a>(&'a Desk<'a>);
 
 impl Drop for EndNotice<'_> {
@@ -191,7 +191,7 @@ impl Drop for EndNotice<'_> {
     }
 }
 
-/// Gives out positions, takes in labels, publishes shards.
+/// Gives out positions, collects labels, and publishes shards.
 struct Lead<'a> {
     teacher: String,
     sources: SourceGames,
@@ -204,7 +204,7 @@ struct Lead<'a> {
     chunks: BTreeMap<u64, Chunk>,
     next_chunk: u64,
     exhausted: bool,
-    /// Positions that all threads take at a time.
+    /// Positions that all threads together can work on at a time.
     capacity: usize,
     /// Positions given out whose labels have not arrived.
     outstanding: usize,
@@ -239,7 +239,7 @@ impl Lead<'_> {
         }
     }
 
-    /// Reads on until the threads have enough to do.
+    /// Reads games until the threads have enough to do.
     fn give_out(&mut self) -> Result<(), LabelError> {
         while !self.exhausted && self.outstanding <= 2 * self.capacity {
             let (number, chunk) = (self.next_chunk, self.read_chunk()?);
@@ -250,7 +250,7 @@ impl Lead<'_> {
             let tasks = chunk.tasks(number)?;
             self.outstanding += tasks.len();
             for task in tasks {
-                // The receivers are gone only if every thread has failed, which their reports say.
+                // The receivers are gone only if every thread has failed and reported it.
                 let _ = self.tasks.send(task);
             }
             self.chunks.insert(number, chunk);
@@ -258,8 +258,8 @@ impl Lead<'_> {
         Ok(())
     }
 
-    /// The next games for a shard, without those that are labelled already. Which games belong together depends on the
-    /// sources alone, so that a shard holds the same games however often the work is interrupted.
+    /// The next games for a shard, without those that are already labelled. Which games belong together depends only on
+    /// the sources, so that a shard holds the same games however often the work is interrupted.
     fn read_chunk(&mut self) -> Result<Chunk, LabelError> {
         let mut chunk = Chunk::default();
         let (mut positions, mut games) = (0, 0);
@@ -306,7 +306,7 @@ impl Lead<'_> {
         Ok(())
     }
 
-    /// Counts a game that is left out. An engine that refuses everything is not asked for ever.
+    /// Counts a game that is left out. Gives up on an engine that refuses everything.
     fn refuse(&mut self, reason: &LabelError) -> Result<(), LabelError> {
         self.report.refused += 1;
         if self.report.refusals.len() < REASONS {

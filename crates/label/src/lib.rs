@@ -1,17 +1,17 @@
-//! Searches the positions of any games with a teacher and publishes the games with what the teacher says.
+//! Labels the positions of any games with a teacher and publishes the labelled games.
 //!
 //! [`SourceGames`] reads games from stores and SGF files, a [`Teacher`] (a network behind the search, or another engine
-//! that speaks KataGo's analysis protocol) judges their positions, many at a time, and [`label`] puts both together and
+//! that speaks KataGo's analysis protocol) judges their positions, many at a time, and [`label`] combines the two and
 //! publishes the games as ordinary imported games: a labelled ply has a policy target, a value, a margin, and, if the
-//! teacher says, the owners it expects, and [`Origin::teacher`](tengen_records::Origin::teacher) says who said so. The
-//! moves and the counted result stay as they were.
+//! teacher provides them, the expected owners; [`Origin::teacher`](tengen_records::Origin::teacher) identifies the
+//! teacher. The moves and the counted result stay as they were.
 //!
 //! [`label_games`] does the same with games in memory.
 //!
-//! Labels of a network depend on nothing but the position, the network, and the settings, and shards hold the same
-//! games in the same order however often the work is interrupted, so that their bytes are always the same.
+//! Labels of a network depend only on the game, the ply, the network, and the settings, and shards hold the same games
+//! in the same order however often the work is interrupted, so that their bytes are always the same.
 //!
-//! Deliberately absent: any network library, training, printing.
+//! This crate uses no network library, trains nothing, and never prints.
 
 mod chunk;
 mod engine;

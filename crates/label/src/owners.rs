@@ -1,4 +1,4 @@
-//! Which owners does a teacher expect? Its numbers as they are kept with a ply.
+//! Converts the owners that a teacher expects to the form stored with a ply.
 
 use tengen_rules::Color;
 
@@ -8,7 +8,7 @@ pub(crate) fn percents(map: &[f32], seen_by: Color) -> Vec<i8> {
         Color::Black => 100.0,
         Color::White => -100.0,
     };
-    // Casts saturate, and numbers that are not finite have been refused before.
+    // Casts saturate, and numbers that are not finite were rejected before.
     map.iter()
         .map(|owner| (sign * owner.clamp(-1.0, 1.0)).round() as i8)
         .collect()

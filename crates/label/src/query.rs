@@ -1,4 +1,4 @@
-//! A position as a query of KataGo's analysis protocol, and the answer as a label.
+//! Turns a position into a query of KataGo's analysis protocol, and the answer into a label.
 
 use serde_json::{Value, json};
 
@@ -13,7 +13,7 @@ use crate::owners::percents;
 /// Longest part of an answer shown in a message, in characters.
 const SHOWN: usize = 120;
 
-/// The largest number that an engine may give an owner: rounding may lead a little past 1.
+/// The largest number accepted for an owner: rounding may take it slightly past 1.
 const MOST_CERTAIN: f64 = 1.001;
 
 /// What an engine is asked about every position.
@@ -21,14 +21,14 @@ const MOST_CERTAIN: f64 = 1.001;
 pub(crate) struct Asked {
     /// Visits of the search, without the evaluation of the position itself.
     pub(crate) visits: u32,
-    /// Whether to ask for the owners that it expects.
+    /// Whether to ask for the expected owners.
     pub(crate) ownership: bool,
 }
 
-/// The query about a position, with this id. The protocol counts the evaluation of the position itself as a visit.
+/// The query for a position, with this id. The protocol counts the evaluation of the position itself as a visit.
 ///
 /// # Errors
-/// [`LabelError::Inexpressible`] for a handicap that the protocol would count otherwise.
+/// [`LabelError::Inexpressible`] for a handicap that the protocol would count differently.
 pub(crate) fn query(task: &Task, id: u64, asked: Asked) -> Result<Value, LabelError> {
     let (record, rules) = (&*task.record, task.position.rules());
     if !is_expressible(record, rules) {
@@ -53,7 +53,7 @@ pub(crate) fn query(task: &Task, id: u64, asked: Asked) -> Result<Value, LabelEr
     }))
 }
 
-/// Whether an engine counts the same handicap stones, if they count.
+/// Whether an engine counts the same handicap stones, if the rules count them at all.
 fn is_expressible(record: &GameRecord, rules: Rules) -> bool {
     let no_stones = record.setup.stones.iter().all(|stones| stones.is_empty());
     match record.setup.handicap {
@@ -89,7 +89,7 @@ fn letter(color: Color) -> &'static str {
     }
 }
 
-/// The label that an answer gives a position.
+/// Converts the answer about a position to its label.
 ///
 /// # Errors
 /// [`LabelError::Rejected`] for an error message, [`LabelError::Answer`] if something is missing or impossible.
@@ -175,8 +175,8 @@ fn policy(moves: &[AnsweredMove]) -> Vec<(u16, f32)> {
     policy
 }
 
-/// The owners that the engine expects, empty if it has no opinion. The numbers have the viewpoint that the query asks
-/// for, that of the side to move.
+/// The owners that the engine expects, or none if it has no opinion. Its numbers are from the viewpoint of the side to
+/// move, as the query asks for.
 fn expected_ownership(task: &Task, answer: &Value) -> Result<Vec<i8>, LabelError> {
     let owners = &answer["ownership"];
     if owners.is_null() {

@@ -7,10 +7,11 @@ use tengen_evaluator::{PlayerOptions, search_config};
 use tengen_records::{GameRecord, OPENING};
 use tengen_search::{SearchConfig, SearchMethod};
 
-/// Which positions of a game are labelled. It is part of what identifies labelled games: another choice gives others.
+/// Which positions of a game are labelled. This is part of the identity of labelled games: a different choice gives
+/// different games.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct PositionChoice {
-    /// Label every so many positions of a game, at least 1, among those that pass the filters.
+    /// Label only every n-th of a game's positions that pass the filters, 1 or more.
     pub every: u32,
     /// Only positions that were searched with the full number of visits.
     pub full_search: bool,
@@ -24,7 +25,7 @@ pub struct PositionChoice {
 }
 
 impl PositionChoice {
-    /// The choice that these filters make, with every so many of the positions.
+    /// The choice that these filters make, with only every n-th of the positions.
     pub fn new(filter: &DatasetFilter, every: u32) -> PositionChoice {
         PositionChoice {
             every,
@@ -35,7 +36,7 @@ impl PositionChoice {
         }
     }
 
-    /// The plies of a game to label, in order. Plies of the opening, which nobody chose, are left out.
+    /// The plies of a game to label, in order. Leaves out the plies of the opening, which nobody chose.
     pub(crate) fn plies(&self, filter: &DatasetFilter, game: &GameRecord) -> Vec<usize> {
         let played = |ply: &usize| *ply >= usize::from(game.opening_plies) && !game.plies[*ply].has(OPENING);
         let plies = filter.plies_of(game).into_iter().filter(played);
@@ -43,7 +44,7 @@ impl PositionChoice {
     }
 }
 
-/// The search of a network teacher with these options of a player: without noise unless they ask for it.
+/// The search of a network teacher with these player options: without noise unless they ask for it.
 ///
 /// # Errors
 /// A sentence about an option that does not concern a search, or a setting out of range.

@@ -13,11 +13,11 @@ use crate::chunk::with_origin;
 use crate::error::LabelError;
 use crate::settings::PositionChoice;
 
-/// A folder of every store that holds games.
+/// A folder that exists in every store with games.
 const GAMES_FOLDER: &str = "games/v1";
 
 /// The games of stores and SGF files, in order: sources as they were named, shards from old to new, files by name. A
-/// game that occurs twice is given once.
+/// game that occurs more than once is read only once.
 pub struct SourceGames {
     parts: VecDeque<Part>,
     filter: DatasetFilter,
@@ -26,14 +26,14 @@ pub struct SourceGames {
     waiting: VecDeque<GameRecord>,
     seen: HashSet<String>,
     locations: Vec<String>,
-    /// Positions of all games, including those that filters leave out.
+    /// Positions of all games, including those that the filters leave out.
     pub(crate) all_positions: u64,
     pub(crate) games_read: u64,
     pub(crate) rejected: u64,
     pub(crate) damaged: Vec<String>,
 }
 
-/// What is read at once.
+/// Games that are read in one go.
 enum Part {
     Shard(Store, ShardInfo),
     File(PathBuf),
@@ -47,7 +47,7 @@ pub(crate) struct SourceGame {
 
 impl SourceGames {
     /// Lists the games of these sources: stores (folders or addresses) and SGF files, folders, and archives. SGF games
-    /// are replayed under the first rule set of the filter, or Tromp-Taylor; illegal ones are counted.
+    /// are replayed under the first rule set of the filter, or Tromp-Taylor; illegal ones are skipped and counted.
     ///
     /// # Errors
     /// [`LabelError::Store`] or [`LabelError::Source`] if a source cannot be read.

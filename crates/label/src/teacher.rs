@@ -19,13 +19,13 @@ pub type PredictorFactory = Box<dyn Fn(usize) -> Result<Box<dyn Predictor>, Pred
 pub struct NetworkTeacher {
     /// The model's name.
     pub name: String,
-    /// SHA-256 of the weights file; `None` without a network.
+    /// SHA-256 of the weights file; `None` if it is unknown or there is no network.
     pub weights_sha256: Option<String>,
     /// The number format that the network runs in.
     pub precision: String,
     /// How every position is searched.
     pub search: SearchConfig,
-    /// How large noise is if `search` asks for it, 0 to 1.
+    /// The strength of the noise if `search` asks for it, 0 to 1.
     pub noise: f32,
     /// Threads, each with its own predictor.
     pub threads: usize,
@@ -43,7 +43,7 @@ pub enum Teacher {
 
 /// What a thread of a teacher reports.
 pub(crate) enum Report {
-    /// It takes this many positions at a time.
+    /// The thread takes this many positions at a time.
     Capacity(usize),
     /// A label has been found.
     Label {
@@ -52,13 +52,13 @@ pub(crate) enum Report {
         ply: usize,
         label: Label,
     },
-    /// A game cannot be labelled; it goes on with the others.
+    /// A game cannot be labelled; the thread continues with the others.
     Refused {
         chunk: u64,
         game: usize,
         reason: LabelError,
     },
-    /// It has failed, and ends.
+    /// The thread has failed, and ends.
     Failed(LabelError),
 }
 
@@ -70,7 +70,7 @@ pub(crate) struct Counts {
     pub(crate) batches: AtomicU64,
 }
 
-/// How a thread gets its work and passes it on.
+/// How a thread gets its work and reports results.
 #[derive(Clone)]
 pub(crate) struct Desk<'a> {
     pub(crate) tasks: Receiver<Task>,
@@ -96,7 +96,7 @@ impl Desk<'_> {
         });
     }
 
-    /// Passes on why there is no label, if that concerns the position's game alone.
+    /// Reports why there is no label, if the reason concerns only the position's game.
     ///
     /// # Errors
     /// Any other reason.

@@ -1,4 +1,4 @@
-//! One thread that searches many positions side by side with its own predictor, in full batches.
+//! One thread that searches many positions at a time with its own predictor, in full batches.
 
 use std::collections::HashMap;
 use std::sync::atomic::Ordering;
@@ -24,9 +24,9 @@ pub(crate) struct Worker<'a> {
     slots: Vec<Slot>,
     /// Slots without a position.
     free: Vec<usize>,
-    /// Slots whose search can go on.
+    /// Slots whose search can continue.
     ready: Vec<usize>,
-    /// Batches that the predictor has, by ticket: the round and the slots that wait for it.
+    /// Batches submitted to the predictor, by ticket: the round and the slots that wait for it.
     away: HashMap<usize, (Round, Vec<usize>)>,
     spare: Vec<Round>,
     next_ticket: usize,
@@ -34,7 +34,7 @@ pub(crate) struct Worker<'a> {
     capacity: usize,
 }
 
-/// A place for a position; its search is used again and again.
+/// A place for a position, with a search that is used again and again.
 struct Slot {
     search: Search,
     task: Option<Task>,
@@ -77,7 +77,8 @@ impl<'a> Worker<'a> {
         Ok(())
     }
 
-    /// Gives every free slot a position; waits for one if there is nothing else to do. False if all work is done.
+    /// Gives every free slot a position; waits for one if there is nothing else to do. Returns false if all work is
+    /// done.
     fn fill(&mut self) -> bool {
         while self.busy() < self.capacity {
             let task = match self.busy() {
@@ -111,7 +112,7 @@ impl<'a> Worker<'a> {
         self.slots.len() - 1
     }
 
-    /// The random stream of a search depends on its position alone.
+    /// Starts the search of a position. Its random stream depends only on the seed, the game, and the ply.
     fn start(&mut self, slot: usize, task: Task) {
         let stream = rng::stream(self.desk.seed, &[task.key, task.ply as u64]);
         let slot = &mut self.slots[slot];
@@ -121,7 +122,7 @@ impl<'a> Worker<'a> {
         slot.task = Some(task);
     }
 
-    /// Advances as many searches as fit into a batch to their next request, and hands over a batch for every size.
+    /// Advances as many searches as fit into a batch to their next request, and submits one batch per board size.
     fn descend(&mut self) -> Result<(), PredictError> {
         let hits_before = self.cache.hits();
         let mut requests: Vec<(Size, usize, Request)> = Vec::new();
@@ -197,7 +198,7 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// Waits for a batch that is away.
+    /// Waits for a submitted batch.
     fn collect(&mut self) -> Result<(), PredictError> {
         match self.predictor.collect()? {
             Some(job) => self.absorb(job),

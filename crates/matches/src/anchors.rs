@@ -1,4 +1,4 @@
-//! Players whose strength stays the same, which turn a run's ratings into a scale that runs share.
+//! Reference players of constant strength, which put the ratings of different runs on one scale.
 
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -50,8 +50,8 @@ impl Anchor {
     }
 }
 
-/// The anchors if none are named: random and, if GNU Go is installed, its levels 1 and 10. Level 10 has its rating on
-/// CGOS on 9x9; on other boards, where nobody has published one, and without GNU Go, random has the rating 0.
+/// The default anchors: random and, if GNU Go is installed, its levels 1 and 10. Level 10 has its CGOS rating on 9x9;
+/// on other boards, for which nobody has published one, and without GNU Go, random has the rating 0.
 ///
 /// # Errors
 /// Never in practice: the players' descriptions are constants.

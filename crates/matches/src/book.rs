@@ -9,7 +9,7 @@ use tengen_evaluator::{Book, Openings};
 use tengen_rules::{Color, Move, Size};
 use tengen_sgf::{SgfGame, read_sgf_bytes};
 
-/// Reads the book that the openings name, if any. Every line is cut to `plies` turns if a number is given.
+/// Reads the book that the openings name, if any. Cuts every line to `plies` turns if given.
 ///
 /// Skips SGF games on other boards and those that do not start with Black on the empty board.
 pub fn read_book(openings: Openings, size: Size, plies: Option<usize>) -> anyhow::Result<Openings> {
@@ -45,7 +45,7 @@ pub fn lines_of_book(path: &Path, size: Size) -> anyhow::Result<Vec<Vec<Move>>> 
     }
 }
 
-/// Whether the games of a book say what board they are on: SGF does, text does not.
+/// Whether the games of a book state their board size: SGF does, text does not.
 pub fn names_boards(path: &Path) -> bool {
     path.is_dir() || is_sgf(path)
 }

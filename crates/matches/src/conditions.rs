@@ -1,4 +1,4 @@
-//! What a model was trained on, and what follows for the games it plays.
+//! What a model was trained on, and the conditions of its games that follow from it.
 
 use std::collections::BTreeMap;
 
@@ -7,16 +7,16 @@ use tengen_model::ModelInfo;
 use tengen_rules::{Komi, Rules, Size};
 use tengen_store::RunInfo;
 
-/// What a model was trained on, as far as its description says.
+/// What a model was trained on, according to its description.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TrainedOn {
     name: String,
     rules: Option<String>,
-    /// The boards it trained on, each with its fair komi if that is known; empty if unknown.
+    /// The boards it trained on, each with its fair komi if known; empty if unknown.
     boards: BTreeMap<Size, Option<Komi>>,
 }
 
-/// What the command line says about the games to play; `None` leaves the choice to the model.
+/// The games requested on the command line; `None` leaves a choice to the model.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Asked {
     /// The board.
@@ -39,7 +39,7 @@ pub struct Conditions {
 }
 
 impl TrainedOn {
-    /// What a model's description says, and its run where the description is silent.
+    /// Reads a model's description, and its run's where the description is silent.
     pub fn of(name: &str, info: &ModelInfo, run: Option<&RunInfo>) -> TrainedOn {
         let mut boards: BTreeMap<Size, Option<Komi>> = run
             .into_iter()
@@ -58,8 +58,8 @@ impl TrainedOn {
         }
     }
 
-    /// The games to play: as asked, otherwise the model's own, which are its largest board with its fair komi under the
-    /// rules it was trained for, otherwise 9x9 with komi 7 under Tromp-Taylor rules.
+    /// The games to play: as requested, otherwise the model's own, that is, its largest board with its fair komi under
+    /// the rules it was trained for, otherwise 9x9 with komi 7 under Tromp-Taylor rules.
     pub fn conditions(&self, asked: Asked) -> Conditions {
         let usual = MatchConfig::default();
         let own = self.own(asked);
@@ -71,7 +71,7 @@ impl TrainedOn {
         }
     }
 
-    /// What the model says about what was not asked for.
+    /// The model's own choices for everything not requested.
     fn own(&self, asked: Asked) -> Asked {
         let largest = self.boards.keys().max_by_key(|board| board.area()).copied();
         let fair = asked.size.or(largest).and_then(|size| {
@@ -88,8 +88,7 @@ impl TrainedOn {
         }
     }
 
-    /// A sentence about the conditions that the model chose, as the options that would ask for them; `None` if it chose
-    /// none.
+    /// A sentence about the conditions that the model chose, as the equivalent options; `None` if it chose none.
     pub fn chosen(&self, asked: Asked) -> Option<String> {
         let own = self.own(asked);
         let options: Vec<_> = [
@@ -112,7 +111,7 @@ impl TrainedOn {
         ))
     }
 
-    /// A warning for everything here that the model was not trained on.
+    /// Warnings about everything that the model was not trained on.
     pub fn warnings(&self, size: Size, rules: Rules, komi: Komi) -> Vec<String> {
         let name = &self.name;
         let unseen = !self.boards.is_empty() && !self.boards.contains_key(&size);
@@ -123,7 +122,7 @@ impl TrainedOn {
                 boards.join(", ")
             )
         });
-        // TrainedOn never draws a komi larger than the number of points of the board.
+        // Training never draws a komi larger than the number of points of the board.
         let beyond = usize::from(komi.half_points().unsigned_abs()) > 2 * size.area();
         let about_komi = beyond.then(|| {
             format!(

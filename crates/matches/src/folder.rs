@@ -1,5 +1,5 @@
-//! A match on disk. `spec.json` comes first and says what is played, games appear in shards as they finish, and
-//! `result.json` comes last.
+//! A match on disk. `spec.json` is written first and describes the match, games appear in shards as they finish, and
+//! `result.json` is written last.
 //!
 //! ```text
 //! spec.json                     players and settings; written once
@@ -8,8 +8,8 @@
 //! games.sgf, SHA256SUMS, result.json   once all games are played
 //! ```
 //!
-//! In a run store the files other than shards are in `matches/<id>/`. A gate keeps all its matches in one folder; the
-//! games of each have ids of their own.
+//! In a run store, the files other than shards are in `matches/<id>/`. A gate keeps all its matches in one folder; the
+//! games of each match have their own ids.
 
 use std::collections::BTreeMap;
 
@@ -34,7 +34,7 @@ use crate::usage::usage;
 pub struct Spec(Value);
 
 impl Spec {
-    /// The spec of a match between two players, identified by their command-line text, on this device with this number
+    /// The spec of a match between two players, identified by their command-line text, on this device in this number
     /// format.
     pub fn new(players: [&str; 2], config: &MatchConfig, device: &str, dtype: &str) -> Spec {
         let mut settings = config.clone();
@@ -123,7 +123,7 @@ struct Note {
     faults: BTreeMap<usize, Fault>,
 }
 
-/// What is already stored of a match.
+/// What is already stored for a match.
 #[derive(Default)]
 pub struct Known {
     /// The games, in no particular order.
@@ -159,7 +159,7 @@ impl Spent {
     }
 }
 
-/// Where one match is stored, possibly one of several that share a folder.
+/// Where a match is stored, possibly one of several that share a folder.
 pub struct Folder {
     store: Store,
     /// Names the folder and the shards.
@@ -236,7 +236,7 @@ impl Folder {
         Ok(Some(unseal(&path, &bytes)?.into_owned()))
     }
 
-    /// Writes a file in the folder unless it exists, and returns the contents it has then.
+    /// Writes a file in the folder unless it exists, and returns the contents it then has.
     pub(crate) fn file_or(&self, name: &str, content: &impl Serialize) -> anyhow::Result<Vec<u8>> {
         self.store.files().put_new(&self.path(name), sealed_json(content))?;
         self.file(name)?
@@ -280,7 +280,8 @@ impl Folder {
     }
 
     /// All games of the match published so far, without those of other matches in the folder. Damaged shards are
-    /// reported and skipped; their games are played again. So are damaged notes, which games do not depend on.
+    /// reported and skipped; their games are played again. Damaged notes are skipped too, since games do not depend on
+    /// them.
     pub fn known(&self, config: &MatchConfig) -> anyhow::Result<Known> {
         let (notes, damaged) = self.notes()?;
         let mut faults: BTreeMap<usize, Fault> = BTreeMap::new();
@@ -323,8 +324,8 @@ impl Folder {
         Ok(())
     }
 
-    /// Writes the games that count as SGF, match by match, and then the result. Returns the contents of `result.json`,
-    /// which are those of an earlier result if there is one.
+    /// Writes the games that count as SGF, match by match, and then the result. Returns the contents of `result.json`;
+    /// an earlier result is kept.
     pub fn finish(&self, result: &impl Serialize, counted: &[Counted]) -> anyhow::Result<Vec<u8>> {
         if let Some(recorded) = self.file("result.json")? {
             return Ok(recorded);
@@ -411,7 +412,7 @@ pub struct Part<'a> {
     pub spent: Spent,
 }
 
-/// The games of a match that count towards its result.
+/// The games of a match that count toward its result.
 pub struct Counted {
     games_of: String,
     /// One more than the number of the last game that counts.
@@ -421,7 +422,7 @@ pub struct Counted {
 }
 
 impl Counted {
-    /// The games that count towards the result of a match in this folder.
+    /// The games that count toward the result of a match in this folder.
     pub fn of(folder: &Folder, result: &MatchResult) -> Counted {
         Counted {
             games_of: folder.games_of.clone(),

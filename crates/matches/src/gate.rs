@@ -60,9 +60,9 @@ pub struct GateJob<'a> {
     pub champions: &'a [String],
     /// The settings of a new gate. A gate that has already started keeps its original settings.
     pub settings: &'a GateSettings,
-    /// Whether the gate should stop.
+    /// Returns whether the gate should stop.
     pub stop: &'a dyn Fn() -> bool,
-    /// Receives a sentence for the user.
+    /// Receives messages for the user.
     pub say: &'a dyn Fn(&str),
 }
 
@@ -75,7 +75,7 @@ pub fn gate_id(candidate: &str, champion: &str) -> String {
 }
 
 /// The recorded verdict of the gate between a candidate and a champion, if there is one. A damaged result counts as
-/// none: [`settle`] decides again.
+/// missing: [`settle`] decides again.
 ///
 /// # Errors
 /// If the store cannot be read, or if the gate's result is intact but not a verdict.
@@ -96,8 +96,8 @@ pub struct Verdicts {
     pub left_out: Vec<String>,
 }
 
-/// All recorded verdicts of a store. One that cannot be read is left out, since nothing but counts and ratings depends
-/// on old verdicts.
+/// All recorded verdicts of a store. Unreadable ones are left out, since only counts and ratings depend on old
+/// verdicts.
 ///
 /// # Errors
 /// If the store cannot be read.
@@ -114,7 +114,7 @@ pub fn verdicts(store: &Store) -> anyhow::Result<Verdicts> {
     Ok(found)
 }
 
-/// The results of matches and gates in a store that cannot be read as such: their paths and what is wrong with them.
+/// The unreadable results of matches and gates in a store: their paths and what is wrong with them.
 ///
 /// # Errors
 /// If the store cannot be read.
@@ -122,7 +122,7 @@ pub fn wrong_results(store: &Store) -> anyhow::Result<Vec<(String, String)>> {
     let mut wrong = Vec::new();
     for id in store.matches().list()? {
         let bytes = match store.matches().get(&id, MatchFile::Result) {
-            // Whoever checks the store's files has named it.
+            // The check of the store's files reports these.
             Ok(None) | Err(StoreError::Damaged { .. }) => continue,
             Ok(Some(bytes)) => bytes,
             Err(error) => return Err(error.into()),
@@ -137,7 +137,7 @@ pub fn wrong_results(store: &Store) -> anyhow::Result<Vec<(String, String)>> {
     Ok(wrong)
 }
 
-/// The result of a gate, if there is one, or what is wrong with the file: its hash does not match, or it is no JSON.
+/// The result of a gate, if there is one, or what is wrong with the file: its hash does not match, or it is not JSON.
 fn intact_result(store: &Store, id: &str) -> Result<Result<Option<Bytes>, String>, StoreError> {
     match store.matches().get(id, MatchFile::Result) {
         Ok(Some(bytes)) => Ok(match serde_json::from_slice::<Map<String, Value>>(&bytes) {
@@ -156,8 +156,8 @@ fn parse_verdict(id: &str, bytes: &[u8]) -> anyhow::Result<GateVerdict> {
 }
 
 /// Decides on a candidate: by the recorded verdict, otherwise by playing the missing games. Calls `show` with the
-/// opponent's id for every game, whether loaded or played, except those of matches that are already complete. `None` if
-/// the gate was stopped before it could decide.
+/// opponent's id for every game, loaded or played, except those of matches that are already complete. `None` if the
+/// gate was stopped before it could decide.
 ///
 /// # Errors
 /// If the settings are invalid, the store cannot be used, or a player cannot play at all.
@@ -225,7 +225,7 @@ fn begin(job: &GateJob<'_>, champion: &str, folder: &Folder) -> anyhow::Result<G
     Ok(spec)
 }
 
-/// Whether a damaged file is the reason of an error.
+/// Whether an error is caused by a damaged file.
 fn is_damage(error: &anyhow::Error) -> bool {
     error.downcast_ref().is_some_and(StoreError::is_damage)
 }
@@ -233,7 +233,7 @@ fn is_damage(error: &anyhow::Error) -> bool {
 struct Gate<'a, 'p> {
     job: &'a GateJob<'a>,
     spec: GateSpec,
-    /// The candidate's player, once it has been needed.
+    /// The candidate's player, created on first use.
     candidate: Option<Box<dyn Player>>,
     players: &'a mut MakePlayer<'p>,
     show: &'a mut dyn FnMut(&str, &GameScore),
@@ -263,7 +263,7 @@ impl Gate<'_, '_> {
         parse_verdict(folder.games_of(), &recorded).map(Some)
     }
 
-    /// Lets a candidate that beat the champion play older champions, until one of them proves stronger.
+    /// Has a candidate that beat the champion play older champions, until one of them proves stronger.
     fn meet_older(&mut self, verdict: &mut GateVerdict, folder: &Folder) -> anyhow::Result<()> {
         let config = verdict.config.clone();
         let places = config.older_places(self.job.champions.len());

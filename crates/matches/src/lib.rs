@@ -1,10 +1,10 @@
-//! Matches that are published while they are played and resume where they left off.
+//! Matches that are published as they are played and resume where they left off.
 //!
 //! [`play`] plays the missing games of a match and publishes them to a [`Folder`] as they finish. [`settle`] does the
 //! same for a gate: the matches that decide whether a candidate replaces the champion, and the verdict. [`read_book`]
 //! reads opening books. A [`Tournament`] plays many matches, and [`Standing`] rates its players on one scale.
-//! [`five_by_five`] and [`seven_by_seven`] compare a player with what is known of small boards, [`without_search`] and
-//! [`with_search`] with positions whose answers are known, and [`TrainedOn`] says which games suit a model.
+//! [`five_by_five`] and [`seven_by_seven`] compare a player with known results on small boards, [`without_search`] and
+//! [`with_search`] with positions whose answers are known, and [`TrainedOn`] determines which games suit a model.
 //!
 //! Never here: networks, printing.
 

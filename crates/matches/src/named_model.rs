@@ -1,4 +1,4 @@
-//! Which model does a text such as `store:DIR@g000012` name?
+//! Finds the model that a text such as `store:DIR@g000012` names.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -22,12 +22,12 @@ pub fn source_of(kind: &PlayerKind) -> Option<ModelSource> {
     }
 }
 
-/// What can play, analyze, and teach.
+/// A network that can play, analyze, and teach.
 #[derive(Clone, Debug)]
 pub enum NamedNetwork {
     /// One of our models: its name and, if it is in a store, the run that trained it.
     Model(String, Box<Model>, Option<RunInfo>),
-    /// A network of KataGo, with the name of its file.
+    /// A KataGo network, with the name of its file.
     Katago(String, Arc<Network>),
 }
 
@@ -100,7 +100,7 @@ fn name_of(path: &Path) -> String {
         || path.display().to_string(),
         |name| name.to_string_lossy().into_owned(),
     );
-    // Networks of KataGo have two extensions.
+    // KataGo networks have two extensions.
     let short = [".bin", ".txt"].iter().find_map(|end| name.strip_suffix(end));
     short.map_or(name.clone(), str::to_owned)
 }

@@ -29,16 +29,16 @@ pub struct Job<'a> {
     pub folder: Option<&'a Folder>,
     /// Creates the two players when they are needed.
     pub players: &'a dyn Fn() -> anyhow::Result<[Box<dyn Player>; 2]>,
-    /// Whether the match should stop.
+    /// Returns whether the match should stop.
     pub stop: &'a dyn Fn() -> bool,
-    /// Receives a sentence for the user.
+    /// Receives messages for the user.
     pub say: &'a dyn Fn(&str),
 }
 
-/// Plays the missing games of a match. Calls `show` for every game, whether loaded or played.
+/// Plays the missing games of a match. Calls `show` for every game, loaded or played.
 ///
 /// # Errors
-/// If the folder is another match or cannot be written, or if a player cannot play at all.
+/// If the folder holds another match or cannot be written, or if a player cannot play at all.
 pub fn play(job: &Job<'_>, show: &mut dyn FnMut(&GameScore)) -> anyhow::Result<MatchResult> {
     let begun = job.folder.map(|folder| folder.begun(job.spec)).transpose()?.flatten();
     let known = match (job.folder, &begun) {
@@ -95,12 +95,12 @@ pub(crate) struct MatchRun<'a> {
     pub(crate) config_id: &'a str,
     /// The start of the match in milliseconds since 1970-01-01 UTC.
     pub(crate) start_time_ms: i64,
-    /// Whether the match should stop.
+    /// Returns whether the match should stop.
     pub(crate) stop: &'a dyn Fn() -> bool,
 }
 
 /// Plays the missing games of a match and publishes them, but does not write its result. Calls `show` for every game,
-/// whether loaded or played.
+/// loaded or played.
 pub(crate) fn play_missing(
     run: &MatchRun<'_>,
     known: Known,
@@ -113,7 +113,7 @@ pub(crate) fn play_missing(
         config_id: run.config_id.to_owned(),
         start_time_ms: run.start_time_ms,
     };
-    // Costs of the same player in earlier matches do not count.
+    // Exclude what the same player spent in earlier matches.
     let before = [a.cost(), b.cost()];
     let since = |[a, b]: [PlayerCost; 2]| [a - before[0], b - before[1]];
     let mut publisher = run.folder.map(Publisher::new);
@@ -175,7 +175,7 @@ fn finish(job: &Job<'_>, result: MatchResult) -> anyhow::Result<MatchResult> {
     Ok(result)
 }
 
-/// Gathers finished games and publishes them in shards.
+/// Collects finished games and publishes them in shards.
 struct Publisher<'a> {
     folder: &'a Folder,
     session: String,

@@ -1,4 +1,4 @@
-//! How well does a model answer positions with known answers, by itself and with its search?
+//! Tests a model on positions with known answers, by itself and with its search.
 
 use anyhow::Context;
 use serde::Serialize;
@@ -11,10 +11,10 @@ use tengen_search::{Prediction, Predictions, Predictor};
 
 use crate::theory::ask;
 
-/// The factor from a standard error to half of a 95% interval.
+/// The factor from a standard error to half the width of a 95% interval.
 const HALF_95: f64 = 1.96;
 
-/// Positions asked at once.
+/// The maximum number of positions per request to a player.
 const CHUNK: usize = 1024;
 
 /// The mean of a measure over the positions that have the label.
@@ -24,7 +24,7 @@ pub struct Mean {
     pub positions: u64,
     /// The mean.
     pub mean: f64,
-    /// Half of the width of the mean's 95% interval; 0 for fewer than two positions.
+    /// Half the width of the mean's 95% interval; 0 for fewer than two positions.
     pub half_95: f64,
 }
 
@@ -108,7 +108,7 @@ impl Tally {
     }
 }
 
-/// Asks the network for each position, without a search. `done` hears how many more positions were asked.
+/// Asks the network about each position, without a search. Calls `done` with the number of positions after each batch.
 ///
 /// # Errors
 /// If the network cannot be run.
@@ -200,7 +200,8 @@ pub fn with_search(
 }
 
 impl Agreement {
-    /// The measures that any position has a label for, as lines such as `right move  0.912 ± 0.031 (320 positions)`.
+    /// The measures that any position has a label for, one line each: name, mean, half the width of the 95% interval,
+    /// and number of positions.
     pub fn lines(&self) -> Vec<String> {
         let measures = [
             ("right move (share)", self.top_1),
@@ -224,7 +225,7 @@ mod tests {
     use tengen_rules::{Komi, Size, solve_margin};
     use tengen_search::UniformPredictor;
 
-    /// Plays by solving, and is sure of its values.
+    /// A player that solves positions and is sure of its values.
     struct Solver;
 
     impl Player for Solver {

@@ -9,13 +9,13 @@ use tengen_evaluator::{MatchConfig, MatchResult, PoolConfig, PoolError, PoolGame
 
 use crate::tournament::Entrant;
 
-/// The match of two players of a tournament.
+/// The match between two players of a tournament.
 pub struct Pairing {
     /// Indexes of A and B among the players.
     pub players: [usize; 2],
     /// The match's name in the store.
     pub match_id: Option<String>,
-    /// The games and what follows from them.
+    /// The games and the statistics derived from them.
     pub result: MatchResult,
 }
 
@@ -42,15 +42,15 @@ pub struct Standing {
     pub pairings: Vec<PairingRow>,
 }
 
-/// A player's rating and what it rests on.
+/// A player's rating and its basis.
 #[derive(Debug, Serialize)]
 pub struct Row {
     /// The player's name in its games.
     pub name: String,
     /// The player as given on the command line.
     pub player: String,
-    /// Elo on the scale of the players with a given rating, or above the first player if no rating is given; `None` if
-    /// no chain of games links this player to those.
+    /// Elo on the scale of the players with a given rating, or relative to the first player if no rating is given;
+    /// `None` if no chain of games links this player to those.
     pub elo: Option<f64>,
     /// Lower end of the 95% interval of the difference to those players; `None` if the games do not bound it.
     pub elo_low: Option<f64>,
@@ -179,7 +179,7 @@ fn scale(entrants: &[Entrant]) -> PoolConfig {
     }
 }
 
-/// The players' own names, or their command-line names where two would be the same.
+/// The players' own names, or their command-line names where two would coincide.
 fn names(entrants: &[Entrant], pairings: &[Pairing]) -> Vec<String> {
     let own = |place: usize| {
         let mut found = None;

@@ -15,13 +15,13 @@ use tengen_evaluator::{
 };
 use tengen_rules::{Color, Komi, Move, Position, Size};
 
-/// Makes a player, which may be given any number of times.
+/// Makes a player; may be called repeatedly for the same one.
 pub type MakeAnyPlayer<'a> = dyn Fn(&PlayerSpec) -> anyhow::Result<Box<dyn Player>> + 'a;
 
-/// The opponents, which know nothing but the rules, the stronger one first.
+/// The opponents, which know nothing but the rules, stronger first.
 const OPPONENTS: [&str; 2] = ["mcts,playouts=1000", "random"];
 
-/// The share of games that must confirm the theory against opponents that leave no room for doubt.
+/// The share of games that must confirm the theory against opponents this weak.
 const SHARE: f64 = 0.95;
 
 /// One theoretical result and the player's answer.
@@ -29,7 +29,7 @@ const SHARE: f64 = 0.95;
 pub struct Check {
     /// The question, such as `first move`.
     pub question: String,
-    /// The answer of theory.
+    /// The answer according to theory.
     pub expected: String,
     /// The player's answer.
     pub found: String,
@@ -89,7 +89,7 @@ struct Theory {
     proved: bool,
 }
 
-/// Who is asked, and how.
+/// The setup of a comparison with theory.
 pub struct Exam<'a> {
     /// The player that answers.
     pub model: &'a PlayerSpec,
@@ -99,11 +99,11 @@ pub struct Exam<'a> {
     pub games: usize,
     /// Determines all games.
     pub seed: u64,
-    /// Receives what is being done, such as `7 of 100 games against random`.
+    /// Receives progress messages, such as `7 of 100 games against random`.
     pub progress: &'a dyn Fn(&str),
 }
 
-/// Checks a player against what is proved about 5x5: the first move, the value at komi 24.5 and 25.5, +25 against every
+/// Checks a player against what is proved about 5x5: the first move, the value at komi 24.5 and 25.5, +25 after every
 /// first reply, and +25 against two players without a network.
 pub fn five_by_five(exam: &Exam<'_>) -> anyhow::Result<Report> {
     let theory = Theory {
@@ -120,7 +120,7 @@ pub fn five_by_five(exam: &Exam<'_>) -> anyhow::Result<Report> {
     Ok(report)
 }
 
-/// What counts as a success against players without a network, in words, and the number of such games.
+/// What counts as a success against players without a network, as text, and the number of such games.
 type Success = (&'static str, fn(&MatchResult) -> usize);
 
 /// Checks a player against what is believed about 7x7: the first move, the value at komi 8.5 and 9.5, and wins as Black
@@ -151,7 +151,7 @@ impl Theory {
 }
 
 impl Exam<'_> {
-    /// The first move, and the value at both komi values.
+    /// Checks the first move, and the value at both komi values.
     fn opening_position(&self, theory: &Theory) -> anyhow::Result<Report> {
         (self.progress)("first move and values");
         let (size, seed) = (theory.size()?, self.seed);
@@ -281,7 +281,7 @@ fn value_check(komi: Komi, choice: &Choice, black_wins: bool) -> Option<Check> {
     })
 }
 
-/// Whether a player runs a search with noise that can be switched on.
+/// Whether a player runs a search that supports noise.
 fn searches(model: &PlayerSpec) -> bool {
     use tengen_evaluator::PlayerKind::{Gtp, Mcts, Random};
     !matches!(model.kind, Gtp(_) | Random | Mcts)
@@ -293,7 +293,7 @@ fn after(position: &Position, mv: Move) -> Position {
     next
 }
 
-/// Plays all games side by side until they end or reach the usual ply limit.
+/// Plays all games in parallel until they end or reach four plies per point.
 fn play_out(games: &mut [Position], players: [&mut dyn Player; 2], komi: Komi, seed: u64) -> anyhow::Result<()> {
     let limit = games.first().map_or(0, |game| 4 * game.size().area());
     let [black, white] = players;
@@ -321,7 +321,7 @@ fn play_out(games: &mut [Position], players: [&mut dyn Player; 2], komi: Komi, s
     Ok(())
 }
 
-/// The player's choice in each of these positions at its komi. They count as new games, numbered from `first_game`.
+/// The player's choice in each of these positions at its komi. Each counts as a new game, numbered from `first_game`.
 pub(crate) fn ask(
     player: &mut dyn Player,
     positions: &[(&Position, Komi)],

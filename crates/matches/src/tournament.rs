@@ -19,7 +19,7 @@ pub struct Entrant {
     pub spec: PlayerSpec,
     /// The player's identifier in the tournament and in stored matches.
     pub label: String,
-    /// Its rating in Elo if it is given, instead of measured.
+    /// Its rating in Elo, if given rather than measured.
     pub pinned: Option<f64>,
     /// The run's model behind the player, if it is one.
     pub model: Option<RunModel>,
@@ -45,8 +45,8 @@ impl Entrant {
         }
     }
 
-    /// What tells its matches from those of other players: a model's label, otherwise all that was said on the command
-    /// line, because players of one name may be different engines.
+    /// What distinguishes its matches from those of other players: a model's label, otherwise its full command-line
+    /// description, because players with one name may be different engines.
     fn identity(&self) -> String {
         match self.model {
             Some(_) => self.label.clone(),
@@ -114,7 +114,7 @@ pub fn run_models(store: &Store, every: usize, visits: u32) -> anyhow::Result<Ve
     Ok(entrants)
 }
 
-/// Pairs of players by index, in which everyone meets everyone before them.
+/// Pairs of players by index: everyone meets everyone before them.
 pub fn everyone(players: usize) -> Vec<[usize; 2]> {
     let pairs = |later: usize| (0..later).rev().map(move |earlier| [later, earlier]);
     (1..players).flat_map(pairs).collect()
@@ -129,8 +129,8 @@ pub fn successive(models: usize) -> Vec<[usize; 2]> {
     pairs
 }
 
-/// The pairings of `player`, by index, with the models: from the newest to the oldest, until the player has won every
-/// game against [`HOPELESS`] models in a row. Models before those are still weaker; they are rated by other games.
+/// The pairings of `player`, by index, with the models, from newest to oldest, until the player has won every game
+/// against [`HOPELESS`] models in a row. Earlier models are weaker still and are rated by other games.
 ///
 /// Calls `meet` for each pair, which returns `None` to stop.
 ///
@@ -170,15 +170,15 @@ pub struct Tournament<'a> {
     pub player: &'a dyn Fn(&PlayerSpec) -> anyhow::Result<Box<dyn Player>>,
     /// The device that networks run on and their number format.
     pub device: [&'a str; 2],
-    /// Whether the tournament should stop.
+    /// Returns whether the tournament should stop.
     pub stop: &'a dyn Fn() -> bool,
-    /// Receives a sentence for the user.
+    /// Receives messages for the user.
     pub say: &'a dyn Fn(&str),
 }
 
 impl Tournament<'_> {
-    /// Plays the match of two players, or what is missing of it. Calls `count` for every game, whether loaded or
-    /// played. `None` if a player gave up because the tournament is to stop.
+    /// Plays the match between two players, or what is missing of it. Calls `count` for every game, loaded or played.
+    /// `None` if a player gave up because the tournament is stopping.
     ///
     /// # Errors
     /// If the store cannot be used, a player cannot play at all, or no game has a result.

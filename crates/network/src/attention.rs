@@ -1,5 +1,5 @@
 //! Self-attention over the points of the board (Vaswani et al., 2017), with a learned bias for each offset between two
-//! points, so that it knows where points are relative to each other.
+//! points, which tells it where points are relative to each other.
 
 use tch::{Kind, Tensor};
 use tengen_model::{Attention, OFFSETS};
@@ -8,7 +8,7 @@ use crate::inputs::{Boards, sides};
 use crate::layers::{After, Convolution, Linear, Pass};
 use crate::tower::masked;
 
-/// An attention block: every point takes a weighted mean of the values of all points on the board.
+/// An attention block: every point gets a weighted mean of the values of all on-board points.
 pub(crate) fn attention<C: Convolution>(
     block: &Attention<C, Linear>,
     x: Tensor,
@@ -44,12 +44,12 @@ fn attended(projections: &Tensor, biases: &Tensor, heads: i64, boards: &Boards) 
     points.permute([0, 3, 1, 2])
 }
 
-/// Channels of a head.
+/// The channels per head.
 fn part(projections: &Tensor, heads: i64) -> i64 {
     projections.size()[1] / 3 / heads
 }
 
-/// How much more each point attends to each other one because of where it is, `[heads, H W, H W]`.
+/// Position-dependent attention biases between all points, `[heads, H W, H W]`.
 fn biases(offsets: &Linear, boards: &Boards) -> Tensor {
     let table = offsets.weight();
     let (height, width) = sides(boards.canvas);

@@ -1,4 +1,4 @@
-//! Errors of libtorch as values. tch panics if an operation fails, for example because a GPU has too little memory.
+//! libtorch errors as values. tch panics when an operation fails, for example because a GPU is out of memory.
 
 use std::any::Any;
 use std::cell::Cell;
@@ -6,14 +6,14 @@ use std::panic::{self, AssertUnwindSafe};
 use std::sync::Once;
 
 thread_local! {
-    /// Whether this thread turns panics of libtorch into errors.
+    /// Whether this thread turns libtorch panics into errors.
     static CATCHING: Cell<bool> = const { Cell::new(false) };
 }
 
-/// An operation of libtorch failed.
+/// A libtorch operation failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LibtorchError {
-    /// A GPU has too little memory.
+    /// A GPU is out of memory.
     #[error("out of GPU memory: use a smaller training.batch or selfplay.games_per_group, or a smaller network ({0})")]
     OutOfMemory(String),
     /// Anything else.
@@ -21,7 +21,7 @@ pub enum LibtorchError {
     Failed(String),
 }
 
-/// The result of `work`, or why libtorch could not do it, without a message on stderr. Other panics stay panics.
+/// The result of `work`, or the libtorch error it panicked with, without a message on stderr. Other panics propagate.
 pub fn catching<T>(work: impl FnOnce() -> T) -> Result<T, LibtorchError> {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {
@@ -41,21 +41,21 @@ pub fn catching<T>(work: impl FnOnce() -> T) -> Result<T, LibtorchError> {
     })
 }
 
-/// The error that a panic of tch, or of this crate's own calls of libtorch, reports.
+/// The error behind a panic of tch or of this crate's own libtorch calls.
 fn of_libtorch(payload: &(dyn Any + Send)) -> Option<LibtorchError> {
     let text = payload.downcast_ref::<String>()?;
     let own = text.strip_prefix(crate::fused::FAILED);
-    // tch unwraps a `TchError::Torch`, which is shown as Rust code, with `\n` for the end of a line.
+    // tch unwraps a `TchError::Torch`, whose debug output has `\n` for line breaks.
     let (_, message) = text.split_once("Torch(\"").or(own.map(|own| ("", own)))?;
     let end = ["\\n", "\n", "\")"].iter().filter_map(|end| message.find(end)).min();
     Some(LibtorchError::new(&message[..end.unwrap_or(message.len())]))
 }
 
 impl LibtorchError {
-    /// The error with this message, of which the first line counts.
+    /// The error with the first line of this message.
     pub(crate) fn new(message: &str) -> LibtorchError {
         let line = message.lines().next().unwrap_or_default();
-        // What follows the second sentence about memory is for programs in Python.
+        // Whatever follows the second sentence of an out-of-memory message is advice for Python programs.
         let sentences: Vec<&str> = line.split(". ").take(2).collect();
         let line = sentences.join(". ").trim_end_matches('.').to_owned();
         match line.contains("out of memory") {

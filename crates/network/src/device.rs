@@ -1,4 +1,4 @@
-//! Where does the network compute? On the CPU, or on a GPU if libtorch's CUDA part is installed.
+//! The devices that networks run on: the CPU, or a GPU if libtorch's CUDA part is installed.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -73,8 +73,7 @@ fn cuda(number: usize) -> Result<Device, DeviceError> {
     }
 }
 
-/// Loads libtorch's CUDA part once. Linking does not load it, because the linker drops libraries without calls into
-/// them.
+/// Loads libtorch's CUDA part once. Linking does not load it, because the linker drops libraries that nothing calls.
 #[allow(unsafe_code)]
 fn load_cuda() -> Result<(), DeviceError> {
     static LOADED: OnceLock<Result<(), String>> = OnceLock::new();
@@ -143,8 +142,8 @@ pub fn set_threads(threads: usize) {
     tch::set_num_threads(i32::try_from(threads.max(1)).unwrap_or(i32::MAX));
 }
 
-/// Prepares each thread that its owner moves to, once: with a number of libtorch threads and, on a GPU, with a stream
-/// of its own.
+/// Prepares each thread that its owner moves to, once: sets the number of libtorch threads and, on a GPU, gives the
+/// thread its own stream.
 #[derive(Debug)]
 pub struct ThreadLimit {
     threads: usize,
@@ -192,11 +191,11 @@ pub struct LibtorchInfo {
     pub cuda_library: bool,
     /// Whether the CUDA part finds a GPU.
     pub cuda_available: bool,
-    /// Number of GPUs that the CUDA part finds.
+    /// The number of GPUs that the CUDA part finds.
     pub gpus: u32,
-    /// Name and compute capability of each of them.
+    /// The name and compute capability of each GPU.
     pub gpu_names: Vec<String>,
-    /// The newest CUDA that the driver can be used with, such as `13.0`.
+    /// The newest CUDA version that the driver supports, such as `13.0`.
     pub driver_cuda: Option<String>,
     /// Why CUDA cannot be used; `None` if it can.
     pub cuda_problem: Option<String>,
@@ -205,7 +204,7 @@ pub struct LibtorchInfo {
 }
 
 impl LibtorchInfo {
-    /// Collects the information. Loads the CUDA part of libtorch if it is installed, which takes up to a second.
+    /// Collects the information. Loads libtorch's CUDA part if installed, which takes up to a second.
     pub fn collect() -> LibtorchInfo {
         let problem = cuda(0).err();
         let cuda_library = !matches!(problem, Some(DeviceError::NoCudaLibrary(_)));

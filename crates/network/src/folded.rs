@@ -1,4 +1,4 @@
-//! The form of the network for prediction: every batch normalization is folded into the convolution before it.
+//! The network in its form for prediction: every batch normalization is folded into the preceding convolution.
 
 use std::cell::RefCell;
 use std::convert::Infallible;
@@ -21,32 +21,32 @@ const PACKED_BATCH: i64 = 64;
 /// The network with one weight and one bias per convolution, on one device, in one number format.
 pub(crate) type FoldedLayers = Layers<FoldedConv, Linear>;
 
-/// How the convolutions are computed.
+/// How convolutions are computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Method {
-    /// With the operations that tch offers, on any device.
+    /// With tch's operations, on any device.
     Plain,
-    /// With the same, but with one kernel for a convolution, an addition, and a ReLU on a GPU.
+    /// Like `Plain`, but on a GPU, one kernel computes a convolution, an addition, and a ReLU.
     OneKernel,
-    /// Packed and fused, on the CPU, for boards of about this size.
+    /// Packed and fused, on the CPU, for boards of roughly this size.
     Fused(Size),
 }
 
 /// A convolution with the normalization in its weight and bias.
 #[derive(Debug)]
 pub(crate) enum FoldedConv {
-    /// Computed with the operations that tch offers.
+    /// Computed with tch's operations.
     Plain {
         /// `[outputs, inputs, side, side]` in channels-last memory.
         weight: Tensor,
         /// `[outputs]`.
         bias: Tensor,
-        /// Whether what follows the convolution is computed in the same kernel.
+        /// Whether the operations after the convolution run in the same kernel.
         one_kernel: bool,
     },
     /// Packed and fused.
     Fused(PackedConv),
-    /// The same with fewer products.
+    /// Packed and fused, with fewer multiplications.
     Winograd(WinogradConv),
 }
 
@@ -74,7 +74,7 @@ pub(crate) fn fold(weights: &Weights, device: Device, kind: Kind, method: Method
 }
 
 impl FoldedConv {
-    /// The same convolution for inputs with channels of zeros after its own.
+    /// The same convolution for inputs padded with zero channels.
     pub(crate) fn with(self, channels: Channels) -> FoldedConv {
         match self {
             FoldedConv::Plain {
@@ -91,15 +91,15 @@ impl FoldedConv {
     }
 }
 
-/// Overwrites layers in place with those of a network of the same shape, so that what refers to them sees the new
-/// weights.
+/// Overwrites layers in place with those of a network of the same shape, so that everything that refers to them sees
+/// the new weights.
 pub(crate) fn overwrite(layers: &FoldedLayers, new: &FoldedLayers) {
     for (mut old, new) in tensors(layers).into_iter().zip(tensors(new)) {
         old.copy_(&new);
     }
 }
 
-/// All tensors of plain layers, in their order.
+/// All tensors of plain layers, in order.
 fn tensors(layers: &FoldedLayers) -> Vec<Tensor> {
     let found = RefCell::new(Vec::new());
     let keep = |tensor: &Tensor| found.borrow_mut().push(tensor.shallow_clone());
@@ -150,7 +150,7 @@ impl Convolution for FoldedConv {
             } => {
                 let same_shape = weight.size()[0] == weight.size()[1];
                 if *one_kernel && after == After::Relu && same_shape {
-                    // The sum that this kernel needs counts nothing; the input is at hand.
+                    // The kernel needs a sum; the input serves as one, with factor 0.
                     return Ok(one_kernel::add_relu(x, weight, bias, x, 0.0));
                 }
                 if *one_kernel && kernels::adds_bias(x) {
@@ -188,7 +188,7 @@ fn channels_last(weight: &Tensor) -> Tensor {
     weight.permute([0, 2, 3, 1]).contiguous().permute([0, 3, 1, 2])
 }
 
-/// A tensor of the CPU on a device; to a GPU, through pinned memory, without waiting.
+/// Moves a CPU tensor to a device; to a GPU, through pinned memory, without waiting.
 fn moved(tensor: &Tensor, device: Device) -> Tensor {
     match device {
         Device::Cpu => tensor.shallow_clone(),
@@ -204,7 +204,8 @@ fn tensor(weights: &Weights, index: TensorIndex) -> Tensor {
     Tensor::from_slice(weights.tensor(index)).view(shape.as_slice())
 }
 
-/// Weight and bias of a convolution that equals the convolution followed by normalization with running statistics.
+/// The weight and bias of one convolution that equals this convolution followed by normalization with running
+/// statistics.
 fn folded(weights: &Weights, conv: &ConvTensors) -> (Tensor, Tensor) {
     let (scale, variance) = (weights.tensor(conv.scale), weights.tensor(conv.variance));
     let (shift, mean) = (weights.tensor(conv.shift), weights.tensor(conv.mean));

@@ -1,8 +1,8 @@
-//! Access to layers that tch does not offer, through a few C functions.
+//! Layers that tch does not offer, through a few C functions.
 //!
 //! The C++ side is in `shim/`. For prediction, weights are packed once for oneDNN, and bias, addition, and ReLU happen
 //! in the same pass (`fused.cpp`). For training, normalization, addition, and ReLU are one pass (`norm.cpp`). Pooling
-//! for prediction is one, too (`pool.cpp`), and the last layers are in `fused_heads`.
+//! for prediction is one pass, too (`pool.cpp`). The last layers are in `fused_heads`.
 #![allow(unsafe_code)]
 
 use std::ffi::{c_char, c_int, c_void};
@@ -58,8 +58,8 @@ unsafe extern "C" {
     ) -> *mut c_void;
 }
 
-/// While a guard exists, libtorch records nothing for gradients on this thread, and tensors created meanwhile can be
-/// used only for prediction. Guards must be dropped in the reverse order of their creation.
+/// While a guard exists, libtorch records nothing for gradients on this thread, and tensors created in the meantime can
+/// only be used for prediction. Guards must be dropped in the reverse order of their creation.
 #[derive(Debug)]
 #[must_use = "the mode ends when the guard is dropped: bind it to a name"]
 pub(crate) struct InferenceGuard {
@@ -95,8 +95,8 @@ pub(crate) struct PackedConv {
 }
 
 impl PackedConv {
-    /// Packs a `[out, in, k, k]` weight for batches of about `shape`, `[B, in, H, W]`; the padding keeps the board's
-    /// size.
+    /// Packs a `[out, in, k, k]` weight for batches of roughly this `shape`, `[B, in, H, W]`; the padding keeps the
+    /// board's size.
     ///
     /// # Errors
     /// libtorch's message when it cannot pack the weight, for example without oneDNN.
@@ -111,7 +111,7 @@ impl PackedConv {
         })
     }
 
-    /// Computes conv(input) + bias, followed by a ReLU if `after` says so.
+    /// Computes conv(input) + bias, followed by a ReLU if `after` asks for one.
     pub(crate) fn apply(&self, input: &Tensor, after: After) -> Result<Tensor, FusedError> {
         let relu = c_int::from(after == After::Relu);
         // SAFETY: all three tensors outlive the call, which keeps no references to them.
@@ -146,7 +146,7 @@ impl PackedConv {
 pub(crate) struct Norm {
     /// Factors of the normalized values.
     pub(crate) scale: Tensor,
-    /// Summands after the factors.
+    /// Offsets added after scaling.
     pub(crate) shift: Tensor,
     /// The running mean.
     pub(crate) mean: Tensor,
@@ -155,8 +155,8 @@ pub(crate) struct Norm {
 }
 
 impl Norm {
-    /// Normalizes `x`, `[B, C, H, W]`, with the statistics of the batch, adds `sum` if there is one, and applies a ReLU
-    /// if `after` says so, in one pass with gradients. The running statistics move towards those of the batch by
+    /// Normalizes `x`, `[B, C, H, W]`, with the statistics of the batch, adds `sum` if given, and applies a ReLU if
+    /// `after` asks for one, in one pass with gradients. The running statistics move toward those of the batch by
     /// `rate`. Works on the CPU, in fp32 and bf16. With a group, the batches of all its ranks count as one.
     pub(crate) fn of_batch(
         &self,
@@ -206,7 +206,7 @@ pub(crate) struct Columns {
     outputs: i64,
 }
 
-/// How many outputs the shim computes together (`kColumns`). It reads as many columns more than there are outputs.
+/// How many outputs the shim computes at once (`kColumns`). It may read this many columns past the last output.
 const COLUMNS: i64 = 64;
 
 impl Columns {
@@ -279,7 +279,7 @@ impl FusedError {
     }
 }
 
-/// How the message of a [`FusedError`] begins.
+/// The prefix of a [`FusedError`]'s message.
 pub(crate) const FAILED: &str = "libtorch's fused layer failed: ";
 
 #[cfg(test)]

@@ -25,7 +25,7 @@ unsafe extern "C" {
     ) -> bool;
 }
 
-/// How many outputs the shim computes together (`kColumns`), also where a table has fewer.
+/// How many outputs the shim computes at once (`kColumns`), even where a table has fewer.
 const COLUMNS: usize = 64;
 
 /// `TengenHeads` of the shim.
@@ -86,8 +86,8 @@ impl FusedHeads {
         }
     }
 
-    /// Writes all predictions for a batch whose boards fill the canvas, given the activations of the head's
-    /// convolution, `[B, C, H, W]`, not negative. `out` must have room for the batch and its ownership.
+    /// Writes all predictions for a batch whose boards fill the canvas, given the nonnegative activations of the head's
+    /// convolution, `[B, C, H, W]`. `out` must have room for the batch and its ownership.
     ///
     /// # Errors
     /// libtorch's message when it cannot arrange the activations.

@@ -1,4 +1,4 @@
-//! What do networks run on, in words?
+//! Names the hardware that networks run on.
 
 use tch::Device;
 
@@ -7,7 +7,7 @@ use tengen_gpu::Gpu;
 use crate::device::DeviceChoice;
 use crate::precision::Precision;
 
-/// What networks run on, for people: `cuda:0 NVIDIA H100 80GB HBM3 · bf16`.
+/// The hardware that networks run on, for display: `cuda:0 NVIDIA H100 80GB HBM3 · bf16`.
 pub fn in_words(devices: &[DeviceChoice], precision: Precision) -> String {
     let names: Vec<String> = devices.iter().map(|device| named(*device)).collect();
     format!("{} · {precision}", names.join(", "))

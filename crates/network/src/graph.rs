@@ -1,7 +1,7 @@
-//! How is work for a GPU launched in one call? It is recorded once, as a CUDA graph.
+//! CUDA graphs: GPU work that is captured once and then launched in one call.
 //!
-//! The C++ side, `shim/graph.cpp`, needs libtorch's CUDA part, which may not be installed. It is a library of its own
-//! that this program carries, and loads once a GPU is used.
+//! The C++ side, `shim/graph.cpp`, needs libtorch's CUDA part, which may not be installed. It is a separate library,
+//! embedded in this program and loaded once a GPU is used.
 #![allow(unsafe_code)]
 
 use std::ffi::{CStr, c_char, c_int, c_void};
@@ -39,7 +39,7 @@ impl Functions {
     }
 }
 
-/// Loads the library from memory, because the program may have been moved to another machine alone.
+/// Loads the library from memory, because the program may have been moved to another machine by itself.
 fn load() -> Result<Functions, Box<dyn std::error::Error>> {
     use rustix::fs::{MemfdFlags, memfd_create};
     use std::io::Write;
@@ -66,21 +66,21 @@ fn load() -> Result<Functions, Box<dyn std::error::Error>> {
     }
 }
 
-/// Held while a thread records: libtorch's list of graphs is for one thread at a time, and whoever waits for the whole
-/// GPU breaks what is being recorded for it.
+/// Held during capture: libtorch's registry of graphs is not thread-safe, and synchronizing the whole GPU breaks a
+/// capture in progress.
 static RECORDING: Mutex<()> = Mutex::new(());
 
 fn recording() -> MutexGuard<'static, ()> {
     RECORDING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Does what no thread may do while another one records.
+/// Runs `work`, which must not overlap with a capture on any thread.
 pub(crate) fn between_recordings<T>(work: impl FnOnce() -> T) -> T {
     let _none = recording();
     work()
 }
 
-/// Recorded work for a GPU. Tensors that it reads and writes must live as long as it does.
+/// Captured work for a GPU. Tensors that it reads and writes must live as long as it does.
 pub struct Graph {
     functions: &'static Functions,
     recorded: *mut c_void,
@@ -90,16 +90,16 @@ pub struct Graph {
 unsafe impl Send for Graph {}
 
 impl Graph {
-    /// Whether work can be recorded, or why not. Call this once libtorch's CUDA part is loaded.
+    /// Whether work can be captured, or why not. Call this once libtorch's CUDA part is loaded.
     pub fn available() -> Result<(), &'static str> {
         Functions::get().map(|_| ())
     }
 
-    /// Records what `work` asks of a GPU, without doing it. Its memory comes from the pool of `other`, if any: the two
-    /// must never run at the same time. The calling thread has a stream of its own there.
+    /// Captures the GPU work that `work` queues, without running it. Its memory comes from the pool of `other`, if any;
+    /// the two must then never run at the same time. The calling thread must use its own stream.
     ///
     /// # Errors
-    /// If this program has no graphs, the GPU cannot record this work, or `work` fails.
+    /// If this program has no graphs, the GPU cannot capture this work, or `work` fails.
     pub fn record<T>(
         device: Device,
         other: Option<&Graph>,
@@ -122,7 +122,7 @@ impl Graph {
         }
         graph = Graph { functions, recorded };
         let done = catching(work);
-        // SAFETY: the recording began on this thread, and ends whether or not the work succeeded.
+        // SAFETY: the capture began on this thread, and ends whether or not the work succeeded.
         let ended = unsafe { (functions.end)(recorded) } != 0;
         drop(alone);
         let made = done??;
@@ -132,7 +132,7 @@ impl Graph {
         Ok((graph, made))
     }
 
-    /// Asks the GPU for the recorded work.
+    /// Launches the captured work on the calling thread's stream.
     pub fn launch(&mut self) -> Result<(), LibtorchError> {
         // SAFETY: the graph is complete, as `record` has returned it.
         match unsafe { (self.functions.launch)(self.recorded) } {

@@ -1,5 +1,5 @@
-//! Processes that train one network together, each with a rank from 0, on one machine or several. They add up tensors
-//! through libtorch's c10d: by Gloo on the CPU, by NCCL on GPUs.
+//! Processes that train one network together, each with a rank from 0, on one machine or several. They use collectives
+//! of libtorch's c10d: Gloo on the CPU, NCCL on GPUs.
 #![allow(unsafe_code)]
 
 use std::ffi::{CString, c_char, c_int, c_void};
@@ -43,16 +43,16 @@ unsafe extern "C" {
     ) -> *mut c_void;
 }
 
-/// Where and as what a process meets the others.
+/// How a process joins the others: the rendezvous and its rank.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Meeting {
     /// The host at which the ranks meet.
     pub host: String,
     /// The port there.
     pub port: u16,
-    /// Whether another program listens there, as torchrun does; otherwise, rank 0 does.
+    /// Whether another program, such as torchrun, listens there; otherwise, rank 0 does.
     pub hosted: bool,
-    /// Names the meeting, so that a restart does not meet what an earlier start left.
+    /// The name of the rendezvous, which keeps a restart apart from what an earlier start left behind.
     pub name: String,
     /// This process's number, from 0.
     pub rank: usize,
@@ -60,7 +60,7 @@ pub struct Meeting {
     pub ranks: usize,
     /// How long to wait for the others to start.
     pub wait: Duration,
-    /// How long the others may take until they ask for the same sum.
+    /// The timeout of a collective: how long the other ranks may take to reach it.
     pub patience: Duration,
 }
 
@@ -78,7 +78,7 @@ unsafe impl Send for Group {}
 unsafe impl Sync for Group {}
 
 impl Group {
-    /// Meets the other ranks.
+    /// Joins the other ranks.
     ///
     /// # Errors
     /// [`GroupError::Join`] if they cannot be reached.
@@ -123,7 +123,7 @@ impl Group {
         self.ranks
     }
 
-    /// Adds up a tensor of floats over all ranks, in place. On a GPU, without waiting, if NCCL does it.
+    /// Sums a tensor of floats over all ranks, in place (all-reduce). With NCCL on a GPU, does not wait.
     ///
     /// # Errors
     /// [`GroupError::Broken`] if another rank is gone.
@@ -132,7 +132,7 @@ impl Group {
         self.checked(unsafe { tengen_group_sum(self.pointer(), tensor.as_ptr().cast()) })
     }
 
-    /// Adds up numbers over all ranks.
+    /// Sums each number over all ranks.
     ///
     /// # Errors
     /// [`GroupError::Broken`] if another rank is gone.
@@ -143,7 +143,7 @@ impl Group {
         Ok(values)
     }
 
-    /// Replaces a tensor by that of rank 0.
+    /// Replaces a tensor by rank 0's (broadcast).
     ///
     /// # Errors
     /// [`GroupError::Broken`] if another rank is gone.
@@ -153,7 +153,7 @@ impl Group {
         self.checked(unsafe { tengen_group_from_first(self.pointer(), tensor.as_ptr().cast()) })
     }
 
-    /// The bytes that rank 0 has, which may differ in number.
+    /// Rank 0's bytes, whose number may differ from this rank's.
     ///
     /// # Errors
     /// [`GroupError::Broken`] if another rank is gone.
@@ -173,10 +173,10 @@ impl Group {
         Ok(bytes)
     }
 
-    /// Adds up tensors on GPUs by NCCL from now on, if all ranks can; does nothing on the CPU.
+    /// From now on, sums GPU tensors with NCCL, if all ranks can; does nothing on the CPU.
     ///
     /// # Errors
-    /// Why NCCL cannot be used. Sums then go through the CPU, so that this is no reason to give up.
+    /// Why NCCL cannot be used. Sums then go through the CPU, so this error is not fatal.
     pub fn use_device(&self, device: Device) -> Result<(), String> {
         let Device::Cuda(index) = device else { return Ok(()) };
         // SAFETY: the group outlives the call.
@@ -186,7 +186,7 @@ impl Group {
         }
     }
 
-    /// Waits for the GPU work of this thread.
+    /// Waits for this thread's GPU work.
     ///
     /// # Errors
     /// [`GroupError::Broken`] if another rank is gone, which leaves sums unfinished.
@@ -203,8 +203,8 @@ impl Group {
         (!why.is_empty()).then_some(GroupError::Broken(why))
     }
 
-    /// Gives up the connections and finds out which ranks do not notice that within a time: those that are gone.
-    /// Nothing else can be asked of the group afterwards.
+    /// Closes the connections and returns the ranks that do not report back within this time: those that are gone. The
+    /// group cannot be used afterwards.
     pub fn missing(&self, within: Duration) -> Vec<usize> {
         let mut present = vec![0u8; self.ranks];
         // SAFETY: `present` has a byte for each rank and outlives the call.
@@ -237,7 +237,7 @@ impl fmt::Debug for Group {
     }
 }
 
-/// The first line of a message of c10d, which may name a place in its source code first.
+/// The first line of a c10d message, without the source location that it may start with.
 fn in_short(message: &str) -> String {
     let line = message.lines().next().unwrap_or_default();
     let line = line
@@ -247,8 +247,8 @@ fn in_short(message: &str) -> String {
     line.trim_end_matches('.').to_owned()
 }
 
-/// Normalizes `x`, `[B, C, H, W]`, with the statistics of the batches of all ranks, over the points of `board`,
-/// `[B, 1, H, W]`, or all points. The running statistics move towards them by `rate`. On every device, with gradients.
+/// Normalizes `x`, `[B, C, H, W]`, with the combined batch statistics of all ranks, over all points or those of
+/// `board`, `[B, 1, H, W]`. The running statistics move toward them by `rate`. Works on every device, with gradients.
 pub(crate) fn joined_norm(
     norm: &Norm,
     x: &Tensor,
@@ -277,7 +277,7 @@ pub(crate) fn joined_norm(
 /// Why processes cannot train together.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum GroupError {
-    /// The ranks did not meet.
+    /// The ranks could not connect.
     #[error(
         "rank {rank} cannot meet the other ranks at {host}:{port} ({why}): check that all {ranks} ranks are started, \
          and that MASTER_ADDR and MASTER_PORT name a host that all of them reach and a free port there"
@@ -287,11 +287,11 @@ pub enum GroupError {
         rank: usize,
         /// The number of processes.
         ranks: usize,
-        /// The host at which they meet.
+        /// The host of the rendezvous.
         host: String,
         /// The port there.
         port: u16,
-        /// The reason in c10d's words.
+        /// The reason that c10d gives.
         why: String,
     },
     /// A rank is gone or does not answer.
@@ -307,7 +307,7 @@ mod tests {
     use super::*;
     use crate::layers::After;
 
-    /// A port of this machine that nobody uses.
+    /// An unused port on this machine.
     fn free_port() -> u16 {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
         listener.local_addr().expect("an address").port()
@@ -326,7 +326,7 @@ mod tests {
         }
     }
 
-    /// What each rank returns, each on a thread of its own.
+    /// What each rank returns, each on its own thread.
     fn on_ranks<T: Send>(ranks: usize, work: impl Fn(Group) -> T + Sync) -> Vec<T> {
         let port = free_port();
         let rank = |rank| {
@@ -387,7 +387,7 @@ mod tests {
         );
     }
 
-    /// Both ways to normalize are exchangeable, and give the whole batch's outputs, gradients, and running statistics.
+    /// Both ways to normalize can be mixed, and give the whole batch's outputs, gradients, and running statistics.
     #[test]
     fn batches_of_several_ranks_are_normalized_as_one() {
         let values = |seed: f64| (Tensor::arange(8, (Kind::Float, Device::Cpu)) * seed).cos();

@@ -1,4 +1,4 @@
-//! What does the network output? Logits for moves and for final margins, and an owner for each point, all in fp32.
+//! The network's outputs: logits for moves and for final margins, and an owner for each point, all in fp32.
 
 use tch::{Kind, Tensor};
 
@@ -34,12 +34,12 @@ pub struct Outputs {
     pub short_term: Option<Tensor>,
 }
 
-/// Computes the outputs that play needs from the masked activations of the head's convolution, `[B, 2 h, H, W]`.
+/// Computes the outputs needed for play from the masked activations of the head's convolution, `[B, 2 h, H, W]`.
 pub(crate) fn last_layers<C>(heads: &Heads<C, Linear>, head: &Tensor, inputs: &NetworkInputs) -> Outputs {
     outputs_and_hidden(heads, head, inputs).0
 }
 
-/// Computes all outputs, also those that only training needs, from the same activations as [`last_layers`].
+/// Computes all outputs, including those for training only, from the same activations as [`last_layers`].
 pub(crate) fn last_layers_in_training<C>(heads: &Heads<C, Linear>, head: &Tensor, inputs: &NetworkInputs) -> Outputs {
     let (outputs, hidden) = outputs_and_hidden(heads, head, inputs);
     let logits = |policy: &PolicyHead<Linear>| policy_logits(policy, head, inputs);
@@ -51,7 +51,7 @@ pub(crate) fn last_layers_in_training<C>(heads: &Heads<C, Linear>, head: &Tensor
     }
 }
 
-/// The outputs that play needs, and the hidden units of the score, `[B, s]`.
+/// The outputs needed for play, and the hidden units of the score, `[B, s]`.
 fn outputs_and_hidden<C>(heads: &Heads<C, Linear>, head: &Tensor, inputs: &NetworkInputs) -> (Outputs, Tensor) {
     let pooled = pool(head, &inputs.boards);
     let points = head.permute([0, 2, 3, 1]).flatten(1, 2).to_kind(Kind::Float);
@@ -74,7 +74,7 @@ fn outputs_and_hidden<C>(heads: &Heads<C, Linear>, head: &Tensor, inputs: &Netwo
     (outputs, hidden)
 }
 
-/// Logits of moves that only training predicts.
+/// Logits of a policy that only training predicts.
 fn policy_logits(policy: &PolicyHead<Linear>, head: &Tensor, inputs: &NetworkInputs) -> Tensor {
     let points = head.permute([0, 2, 3, 1]).flatten(1, 2).to_kind(Kind::Float);
     let moves = policy.points.apply(&points).select(2, 0);
@@ -82,7 +82,7 @@ fn policy_logits(policy: &PolicyHead<Linear>, head: &Tensor, inputs: &NetworkInp
     move_logits(moves, &pass, inputs)
 }
 
-/// Logits of plays, `[B, A]`, and of the pass, `[B, 1]`, together, without plays off the board.
+/// Joins the logits of plays, `[B, A]`, and of the pass, `[B, 1]`, without plays off the board.
 fn move_logits(plays: Tensor, pass: &Tensor, inputs: &NetworkInputs) -> Tensor {
     let plays = match &inputs.boards.mask {
         Some(mask) => plays.masked_fill(&mask.flat.eq(0.0), NEVER),

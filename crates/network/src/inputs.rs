@@ -1,4 +1,4 @@
-//! How does a batch of packed bits become tensors on a device?
+//! Turns a batch of packed bits into tensors on a device.
 
 use ndarray::{Array1, Array2, Array4, ArrayView, Axis, Dimension};
 use tch::{Device, Kind, Tensor};
@@ -28,17 +28,17 @@ pub struct NetworkInputs {
 /// How many channels a network's first convolution reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Channels {
-    /// One for each plane.
+    /// One per plane.
     Exact,
-    /// As many more, all zero, as a GPU needs to multiply matrices in 16-bit formats with its fastest kernels.
+    /// Padded with all-zero channels so that a GPU can multiply 16-bit matrices with its fastest kernels.
     Padded,
 }
 
-/// The channels of a GPU's fastest kernels are multiples of this number.
+/// The fastest GPU kernels need a multiple of this many channels.
 const CHANNELS_TOGETHER: i64 = 16;
 
 impl Channels {
-    /// Those for prediction on a device.
+    /// The channels for prediction on a device.
     pub(crate) fn for_prediction(device: Device, precision: Precision) -> Channels {
         match device.is_cuda() && precision != Precision::Fp32 {
             true => Channels::Padded,
@@ -46,7 +46,7 @@ impl Channels {
         }
     }
 
-    /// How many channels are added to so many planes.
+    /// The number of channels added to this many planes.
     pub(crate) fn added_to(self, planes: i64) -> i64 {
         match self {
             Channels::Exact => 0,
@@ -83,7 +83,7 @@ impl Boards {
 }
 
 impl NetworkInputs {
-    /// Unpacks a batch on `device`: bits are transferred and become floats there.
+    /// Transfers the bits of a batch to `device` and unpacks them there into floats.
     pub fn new(batch: &InputBatch, device: Device, precision: Precision) -> NetworkInputs {
         match device {
             Device::Cpu => NetworkInputs::on_cpu(batch, precision),
@@ -96,7 +96,7 @@ impl NetworkInputs {
         &self.komi
     }
 
-    /// Unpacks on the CPU, directly into channels-last memory.
+    /// Unpacks a batch on the CPU, directly into channels-last memory.
     fn on_cpu(batch: &InputBatch, precision: Precision) -> NetworkInputs {
         let planes = on_device(batch.planes_f32_nhwc().view(), Device::Cpu);
         let planes = planes.permute([0, 3, 1, 2]).to_kind(precision.kind());
@@ -145,7 +145,7 @@ impl NetworkInputs {
     }
 }
 
-/// A batch on a device as it was transferred.
+/// A batch on a device, still packed as it was transferred.
 #[derive(Debug)]
 pub struct PackedInputs {
     /// `[B, P, W, 1]`, int64: the bits of each plane.
@@ -169,8 +169,8 @@ impl PackedInputs {
         }
     }
 
-    /// Transfers another batch of the same shape to the same memory of a GPU. If the first batch had boards smaller
-    /// than the canvas, this one may have other ones; otherwise, it has none.
+    /// Transfers another batch of the same shape to the same GPU memory. Some boards may be smaller than the canvas
+    /// only if that was true of the first batch.
     ///
     /// # Errors
     /// If libtorch cannot copy it.
@@ -183,7 +183,7 @@ impl PackedInputs {
         transfer(batch.komi(), &self.komi)
     }
 
-    /// The inputs on the device; nothing more is transferred.
+    /// Unpacks the inputs on the device; transfers nothing more.
     pub fn unpack(&self, batch: &InputBatch, precision: Precision, channels: Channels) -> NetworkInputs {
         let (height, width) = sides(batch.canvas());
         let (samples, area, device) = (batch.len() as i64, height * width, self.words.device());
@@ -240,8 +240,8 @@ fn column(sides: &Tensor, number: i64) -> Tensor {
     sides.narrow(1, number, 1)
 }
 
-/// `[B, H W]`, fp32: 1 on each sample's board, whose height and width are in `[B, 2]`. Computed on the device to
-/// transfer little data.
+/// `[B, H W]`, fp32: 1 on each sample's board, whose height and width are in `[B, 2]`. Computed on the device to keep
+/// the transfer small.
 fn board_mask(all_sides: &Tensor, canvas: Size) -> Tensor {
     let (height, width) = sides(canvas);
     let inside = |number, canvas_side| {
@@ -251,7 +251,7 @@ fn board_mask(all_sides: &Tensor, canvas: Size) -> Tensor {
     rows.logical_and(&columns).flatten(1, 2).to_kind(Kind::Float)
 }
 
-/// Copies an array in C order to a device. If it is a GPU, the copy goes through pinned memory and does not block.
+/// Copies an array in C order to a device. Copies to a GPU go through pinned memory and do not block.
 ///
 /// # Panics
 /// If the array is not in C order.
@@ -265,7 +265,7 @@ pub fn on_device<T: tch::kind::Element, D: Dimension>(values: ArrayView<'_, T, D
     }
 }
 
-/// Copies an array in C order into a tensor of a GPU, of the same shape, through pinned memory and without waiting.
+/// Copies an array in C order into a GPU tensor of the same shape, through pinned memory and without blocking.
 ///
 /// # Errors
 /// If libtorch cannot copy it.
@@ -280,7 +280,7 @@ pub fn transfer<T: tch::kind::Element, D: Dimension>(
     Ok(copy_into(&tensor.internal_pin_memory(to.device()), to)?)
 }
 
-/// Height and width of a board, in this order.
+/// The height and width of a board, in this order.
 pub(crate) fn sides(size: Size) -> (i64, i64) {
     (size.height() as i64, size.width() as i64)
 }
@@ -305,7 +305,7 @@ mod tests {
         batch
     }
 
-    /// The method for GPUs, run on the CPU here, gives the same tensors as the method for the CPU.
+    /// The GPU method, run here on the CPU, gives the same tensors as the CPU method.
     #[test]
     fn both_unpacking_methods_agree() {
         crate::limit_threads();

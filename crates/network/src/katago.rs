@@ -1,4 +1,4 @@
-//! How does a network of KataGo predict?
+//! Prediction with KataGo networks.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use crate::inputs::on_device;
 use crate::predictor::{PredictorError, PredictorOptions};
 use crate::stream::{Work, read_back};
 
-/// Predicts with a network of KataGo, from one thread at a time.
+/// Predicts with a KataGo network, from one thread at a time.
 ///
 /// The margin of a prediction is KataGo's lead: the komi that would make the game even. Games without a result, which
 /// only rules without superko know, count as ties.
@@ -61,13 +61,13 @@ impl KatagoPredictor {
         })
     }
 
-    /// Renames the predictor, for example to the name of a file.
+    /// Renames the predictor, for example to a file name.
     pub fn with_name(mut self, name: impl Into<String>) -> KatagoPredictor {
         self.name = name.into();
         self
     }
 
-    /// What the network sees of every position of a batch, on the device.
+    /// The network's inputs for every position of a batch, on the device.
     fn see(&self, inputs: &InputBatch, trails: &[&Trail]) -> Seen {
         let canvas = inputs.canvas();
         let (height, width) = (canvas.height(), canvas.width());
@@ -108,7 +108,7 @@ impl KatagoPredictor {
         }
     }
 
-    /// Makes predictions of what the network has computed.
+    /// Turns the network's raw outputs into predictions.
     fn fill(&self, inputs: &InputBatch, trails: &[&Trail], raw: &Raw, out: &mut Predictions) {
         let canvas = inputs.canvas();
         out.policy_logits.fill(f32::NEG_INFINITY);

@@ -1,8 +1,7 @@
-//! What do our own kernels for GPUs compute on tensors? The same as libtorch's operations, with fewer passes over
-//! memory.
+//! Our own GPU kernels, on tensors. They compute the same as libtorch's operations with fewer passes over memory.
 //!
-//! Each function returns `None` where there is no kernel: on the CPU, with gradients, for shapes that do not suit it,
-//! and on a GPU where it was found to compute anything else. Then libtorch's operations are used.
+//! Each function returns `None` where there is no kernel: on the CPU, with gradients, for unsuitable shapes, and on a
+//! GPU where the results were found to differ. libtorch's operations are used there.
 #![allow(unsafe_code)]
 
 use std::ffi::c_void;
@@ -20,18 +19,18 @@ use crate::layers::After;
 use crate::pool::pooled_by_libtorch;
 use crate::stream::{self, read_back};
 
-/// The largest difference from libtorch's operations, as a share of the largest value, with which kernels are used:
-/// more than rounding and less than any mistake.
+/// The largest difference from libtorch's operations, as a share of the largest value, at which kernels are used: more
+/// than rounding and less than any mistake.
 const MOST_DIFFERENCE: f64 = 0.02;
 
-/// x + bias, and then a ReLU if `after` says so; x, `[B, C, H, W]`, is overwritten. The bias is `[B, C]` in fp32, or
+/// x + bias, then a ReLU if `after` asks for one; x, `[B, C, H, W]`, is overwritten. The bias is `[B, C]` in fp32, or
 /// `[C]` in the format of x.
 pub(crate) fn add_bias(x: &Tensor, bias: &Tensor, after: After) -> Option<Tensor> {
     let kernels = usable(x.device(), x.kind()).filter(|_| x.is_inference())?;
     add(&kernels, x, bias, after).map(|()| x.shallow_clone())
 }
 
-/// Whether a bias would be added by a kernel.
+/// Whether a kernel would add a bias.
 pub(crate) fn adds_bias(x: &Tensor) -> bool {
     x.is_inference() && usable(x.device(), x.kind()).is_some()
 }
@@ -126,7 +125,7 @@ fn address(tensor: &Tensor) -> *mut c_void {
     tensor.data_ptr()
 }
 
-/// The kernels for a device and a number format, once they are known to compute what libtorch's operations do.
+/// The kernels for a device and a number format, if they compute the same as libtorch's operations.
 fn usable(device: Device, kind: Kind) -> Option<Arc<Kernels>> {
     type Known = Vec<(Device, Kind, Option<Arc<Kernels>>)>;
     static KNOWN: Mutex<Known> = Mutex::new(Vec::new());
@@ -143,7 +142,7 @@ fn usable(device: Device, kind: Kind) -> Option<Arc<Kernels>> {
     kernels
 }
 
-/// Compiles and compares the kernels for a device and a number format, so that this is done before work is recorded.
+/// Compiles and checks the kernels for a device and a number format, which must happen before any capture.
 pub(crate) fn prepare(device: Device, kind: Kind) {
     usable(device, kind);
 }
@@ -159,8 +158,8 @@ fn on(device: Device, kind: Kind) -> Option<Arc<Kernels>> {
     Kernels::on(gpu, format)
 }
 
-/// The largest difference of all kernels from libtorch's operations, as a share of the largest value, and the bound
-/// with which they are used; the difference is infinite if one fails. `None` where there are no kernels.
+/// The largest difference between any kernel and libtorch's operations, as a share of the largest value, and the bound
+/// up to which they are used; the difference is infinite if one fails. `None` where there are no kernels.
 pub(crate) fn compared(device: Device, kind: Kind) -> Option<(f64, f64)> {
     let kernels = on(device, kind)?;
     let compare = || differences(&kernels, device, kind).unwrap_or(f64::INFINITY);

@@ -1,4 +1,4 @@
-//! What does a layer compute, whatever form the network has?
+//! What each layer computes, in every form of the network.
 
 use tch::Tensor;
 use tengen_model::{LinearTensors, TensorIndex};
@@ -6,26 +6,26 @@ use tengen_model::{LinearTensors, TensorIndex};
 use crate::fused::Columns;
 use crate::inputs::Boards;
 
-/// A 1x1 or 3x3 convolution with its normalization. The form of the network says how it is computed: with the batch's
-/// statistics, with running statistics, or with both folded into the weight.
+/// A 1x1 or 3x3 convolution with its normalization. The form of the network determines how it is computed: with batch
+/// statistics, with running statistics, or with the normalization folded into the weight.
 pub(crate) trait Convolution {
     /// The error that a convolution can return.
     type Error;
-    /// What a pass through the network can choose.
+    /// What each pass chooses, such as the statistics to normalize with.
     type Mode: Copy;
-    /// norm(conv(x)), followed by a ReLU if `after` says so, before the mask. The result is a new tensor.
+    /// norm(conv(x)), followed by a ReLU if `after` asks for one, before the mask. The result is a new tensor.
     fn apply(&self, x: &Tensor, pass: Pass<'_, Self::Mode>, after: After) -> Result<Tensor, Self::Error>;
     /// ReLU(norm(conv(x)) + sum), before the mask. It may overwrite `sum`, which must not share memory with a tensor
     /// that is still needed.
     fn add_relu(&self, x: &Tensor, sum: Tensor, pass: Pass<'_, Self::Mode>) -> Result<Tensor, Self::Error>;
 }
 
-/// What is the same for all layers while a batch passes through the network.
+/// What all layers share while a batch passes through the network.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pass<'a, M> {
-    /// The points of the batch that are on its boards.
+    /// The on-board points of the batch.
     pub(crate) boards: &'a Boards,
-    /// What this form of the network leaves open.
+    /// The choices of this pass.
     pub(crate) mode: M,
 }
 
@@ -43,7 +43,7 @@ pub(crate) enum After {
 pub(crate) struct Linear {
     weight: Tensor,
     bias: Option<Tensor>,
-    /// The same for prediction on the CPU.
+    /// The layer rearranged for prediction on the CPU.
     columns: Option<Columns>,
 }
 
@@ -58,7 +58,7 @@ impl Linear {
         }
     }
 
-    /// The layer of these tensors.
+    /// The layer with these tensors.
     pub(crate) fn new(tensors: &LinearTensors, tensor: impl Fn(TensorIndex) -> Tensor) -> Linear {
         Linear {
             weight: tensor(tensors.weight),

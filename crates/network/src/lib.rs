@@ -1,24 +1,25 @@
-//! The network on libtorch: the form that trains, and fast prediction on the CPU and on a GPU.
+//! The network on libtorch: a form for training, and fast prediction on CPUs and GPUs.
 //!
 //! | file | contents |
 //! |---|---|
-//! | `inputs` | packed bits as tensors |
+//! | `inputs`, `outputs` | packed bits as tensors; predictions from tensors |
 //! | `layers`, `tower`, `pool`, `attention`, `heads`, `value` | the computation |
 //! | `network` | the form for training |
-//! | `folded`, `fused`, `fused_heads`, `one_kernel`, `predictor` | the form for fast prediction |
-//! | `katago` | networks of KataGo |
-//! | `device`, `libtorch` | the CPU or a GPU, and what libtorch can use there |
-//! | `stream`, `catching` | streams of a GPU; errors of libtorch as values |
+//! | `folded`, `fused`, `fused_heads`, `one_kernel`, `kernels`, `predictor` | the form for fast prediction |
+//! | `graph`, `recorded`, `shapes`, `reused` | CUDA graphs of batches whose shape repeats, and their reuse |
+//! | `katago` | KataGo networks |
+//! | `device`, `gpu`, `libtorch`, `precision` | the CPU or a GPU, what libtorch can use there, and number formats |
+//! | `stream`, `catching` | CUDA streams; libtorch errors as values |
 //! | `usage` | how busy each GPU is, and with what |
 //! | `group` | processes that train one network together |
-//! | `parallel`, `shared` | one batch on several threads; one network or GPU for many threads |
-//! | `self_test` | whether a device keeps and unpacks what it is given |
+//! | `shared` | one network or GPU for many threads |
+//! | `self_test` | whether a device computes the same as the CPU |
 //!
 //! One set of weights serves every board up to 19x19. All inputs and outputs are from the viewpoint of the side to
 //! move.
 //!
-//! This crate never touches game files, the search, losses, or optimizers. Only this crate, the trainer, and crates
-//! of single computations, such as `tengen-winograd`, use libtorch.
+//! This crate never touches game files, the search, losses, or optimizers. Only this crate, the trainer, and crates for
+//! single computations, such as `tengen-winograd`, use libtorch.
 
 mod attention;
 mod catching;

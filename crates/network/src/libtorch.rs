@@ -1,4 +1,4 @@
-//! What the libtorch behind this program is, and what it can use on this machine.
+//! The version of libtorch behind this program, and what it can use on this machine.
 #![allow(unsafe_code)]
 
 use std::ffi::{CStr, c_char};

@@ -1,5 +1,5 @@
-//! The form of the network for training: all trained values are in one flat tensor, so that an optimizer step is a few
-//! operations.
+//! The network in its form for training: all trained values are in one flat tensor, so an optimizer step takes only a
+//! few operations.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -117,8 +117,8 @@ impl Network {
         self.statistics.shallow_clone()
     }
 
-    /// From now on, a batch in training is normalized by the statistics of the batches of all ranks of a group, which
-    /// must all compute forward and backward passes in the same order.
+    /// From now on, normalizes training batches by the combined statistics of all ranks of a group, which must run
+    /// their forward and backward passes in the same order.
     pub fn join(&mut self, group: &Arc<Group>) {
         self.layers = layers(&self.layout, self.precision, &self.views, Some(group));
     }
@@ -218,7 +218,7 @@ impl Network {
     }
 }
 
-/// The weight matrices of a block. The biases by offset in attention are a table, not a matrix.
+/// The weight matrices of a block. Attention's offset biases are a table, not a matrix.
 fn block_matrices(block: &Block<ConvTensors, LinearTensors>) -> Vec<TensorIndex> {
     let residual = |block: &Residual<ConvTensors, LinearTensors>| {
         let pool = block.pool.as_ref().map(|pool| pool.weight);
@@ -261,10 +261,10 @@ fn views(parameters: &[Parameter], trained: &Tensor, statistics: &Tensor) -> Vec
     parameters.iter().map(view).collect()
 }
 
-/// The layers of the form for training: its tensors are views into the flat ones.
+/// The layers in their form for training, whose tensors are views into the flat ones.
 type TrainingLayers = Layers<NormalizedConv, Linear>;
 
-/// The layers whose tensors are these views, one for each of the layout's parameters.
+/// The layers over these views, one for each of the layout's parameters.
 fn layers(layout: &Layout, precision: Precision, views: &[Tensor], group: Option<&Arc<Group>>) -> TrainingLayers {
     let view = |index: TensorIndex| views[index.get()].shallow_clone();
     let conv = |tensors: &ConvTensors| {
@@ -290,7 +290,7 @@ struct NormalizedConv {
     kind: Kind,
     weight: Tensor,
     norm: Norm,
-    /// The ranks whose batches count as one.
+    /// The ranks whose batches are normalized as one.
     group: Option<Arc<Group>>,
 }
 
@@ -316,7 +316,7 @@ impl Convolution for NormalizedConv {
     }
 }
 
-/// Whether normalization, addition, and ReLU are one pass: in training on the CPU on boards that fill the canvas.
+/// Whether normalization, addition, and ReLU run in one pass: in training on the CPU on boards that fill the canvas.
 fn is_fused(convolved: &Tensor, pass: Pass<'_, Mode>) -> bool {
     convolved.device() == Device::Cpu && pass.mode == Mode::Training && pass.boards.mask.is_none()
 }

@@ -1,7 +1,7 @@
-//! How does a GPU compute a convolution, its bias, a sum, and a ReLU? As one kernel of cuDNN, if it does that right.
+//! Computes a convolution, its bias, an addition, and a ReLU in one cuDNN kernel, if cuDNN gets that right.
 //!
 //! libtorch offers this as `cudnn_convolution_add_relu`. Its `cudnn_convolution_relu` is never used: it adds zero times
-//! a tensor that nobody has initialized, and zero times infinity is not a number.
+//! an uninitialized tensor, and zero times infinity is NaN.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -11,21 +11,21 @@ use tch::{Device, Kind, TchError, Tensor};
 use crate::catching::catching;
 use crate::stream::read_back;
 
-/// Set once cuDNN has no such kernel for some convolution: from then on, all are computed step by step.
+/// Set once cuDNN lacks such a kernel for some convolution; from then on, all are computed step by step.
 static REFUSED: AtomicBool = AtomicBool::new(false);
 
-/// The largest difference from the single operations, as a share of the largest value, with which the kernel is used:
-/// more than rounding, to TF32 in fp32, and less than any mistake.
+/// The largest difference from separate operations, as a share of the largest value, at which the kernel is used: more
+/// than rounding (to TF32 in fp32), less than any mistake.
 const MOST_DIFFERENCE: f64 = 0.05;
 
 /// ReLU(conv(x) + bias + factor * sum), all in channels-last memory: x is `[B, I, H, W]`, the weight `[O, I, k, k]`
-/// with padding that keeps the board's size, the bias `[O]`, and the sum `[B, O, H, W]`. In one kernel on a GPU, step
-/// by step on the CPU.
+/// with padding that keeps the board's size, the bias `[O]`, and the sum `[B, O, H, W]`. One kernel on a GPU, step by
+/// step on the CPU.
 pub(crate) fn add_relu(x: &Tensor, weight: &Tensor, bias: &Tensor, sum: &Tensor, factor: f64) -> Tensor {
     if x.device().is_cuda() && !REFUSED.load(Ordering::Relaxed) {
         match in_one_kernel(x, weight, bias, sum, factor) {
             Ok(out) => return out,
-            // Too little memory is an error of its own, not a lack of kernels.
+            // Running out of memory is a separate error, not a missing kernel.
             Err(error) if error.to_string().contains("out of memory") => panic!("{error:?}"),
             Err(_) => REFUSED.store(true, Ordering::Relaxed),
         }
@@ -60,8 +60,8 @@ fn in_one_kernel(x: &Tensor, weight: &Tensor, bias: &Tensor, sum: &Tensor, facto
     )
 }
 
-/// The difference of convolutions in one kernel from the same step by step, as a share of the largest value, and the
-/// bound with which they are used. `None` where there are none: on the CPU, or if cuDNN has no such kernel.
+/// The difference between convolutions in one kernel and step by step, as a share of the largest value, and the bound
+/// up to which they are used. `None` where there are none: on the CPU, or if cuDNN has no such kernel.
 pub(crate) fn compared(device: Device, kind: Kind) -> Option<(f64, f64)> {
     if !device.is_cuda() || !tch::Cuda::cudnn_is_available() {
         return None;
@@ -69,8 +69,8 @@ pub(crate) fn compared(device: Device, kind: Kind) -> Option<(f64, f64)> {
     Some((difference(device, kind, in_one_kernel)?, MOST_DIFFERENCE))
 }
 
-/// Whether the device computes convolutions in this number format right in one kernel, by comparing a few with the same
-/// step by step; once for each device and format.
+/// Whether the device computes convolutions correctly in one kernel in this number format. Compares a few with
+/// step-by-step results, once per device and format.
 pub(crate) fn is_right(device: Device, kind: Kind) -> bool {
     static KNOWN: Mutex<Vec<(Device, Kind, bool)>> = Mutex::new(Vec::new());
     if !device.is_cuda() {
@@ -85,7 +85,7 @@ pub(crate) fn is_right(device: Device, kind: Kind) -> bool {
     right
 }
 
-/// The largest difference of a way to compute [`add_relu`] from that step by step, as a share of the largest value.
+/// The largest difference between `way` and computing [`add_relu`] step by step, as a share of the largest value.
 /// Infinite if a result is not finite; `None` if it fails.
 fn difference(device: Device, kind: Kind, way: Way) -> Option<f64> {
     let _no_grad = tch::no_grad_guard();
@@ -156,7 +156,7 @@ mod tests {
         assert!(!is_right(Device::Cpu, Kind::Float));
     }
 
-    /// The bits of every float are the same with a sum that counts nothing as without any.
+    /// A sum with factor 0 changes no bit of the result.
     #[test]
     fn a_sum_with_factor_zero_changes_nothing() {
         crate::limit_threads();

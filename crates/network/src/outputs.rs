@@ -1,4 +1,4 @@
-//! How do the outputs of a network come back from its device?
+//! Copies a network's outputs back from its device.
 
 use ndarray::{Array2, s};
 use tch::{Kind, Tensor};
@@ -38,7 +38,7 @@ pub(crate) fn joined(outputs: &Outputs, value: &Value) -> Tensor {
     Tensor::cat(&parts, 1).to_kind(Kind::Float)
 }
 
-/// Copies joined outputs, of as many positions as `out` has, together.
+/// Copies the joined outputs of the first positions, as many as `out` has, in one transfer.
 pub(crate) fn read_joined(joined: &Tensor, out: &mut Predictions) {
     let (batch, moves) = out.policy_logits.dim();
     let joined = read_back(&joined.narrow(0, 0, batch as i64));

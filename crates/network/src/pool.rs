@@ -8,16 +8,16 @@ use crate::fused::pooled;
 use crate::inputs::{Boards, sides};
 use crate::kernels;
 
-/// The board side for which the second pooled number of a channel is zero.
+/// The board side for which the second pooled value of a channel is zero.
 const USUAL_SIDE: f64 = 14.0;
 
 /// `[B, 3 C]`, fp32: for each channel, the mean over the board, the mean times a measure of the board's side, and the
 /// maximum. Activations are nonnegative and zero off the board, so only the mean depends on the board's area.
 ///
-/// For prediction on the CPU, boards that fill the canvas are pooled in one pass, except in fp16, a GPU's format.
-/// A GPU uses our own kernel where it can. Otherwise, using `max_pool2d` for the maximum, and a sum that is divided
-/// afterwards, has much cheaper gradients than `amax` and `mean`. Without gradients, a GPU finds the maximum of a whole
-/// board by `amax`: its `max_pool2d` is made for small windows.
+/// For prediction on the CPU, boards that fill the canvas are pooled in one pass, except in fp16, a GPU format. A GPU
+/// uses our own kernel where it can. Otherwise, `max_pool2d` for the maximum, and a sum divided afterwards, have much
+/// cheaper gradients than `amax` and `mean`. Without gradients, a GPU finds the maximum of a whole board with `amax`,
+/// since its `max_pool2d` is made for small windows.
 pub(crate) fn pool(activations: &Tensor, boards: &Boards) -> Tensor {
     let area = boards.area() as f64;
     let in_one_pass = activations.device() == Device::Cpu && activations.kind() != Kind::Half;
@@ -46,7 +46,7 @@ pub(crate) fn pooled_by_libtorch(activations: &Tensor, boards: &Boards) -> Tenso
     Tensor::cat(&[mean, sided, maximum.to_kind(Kind::Float)], 1)
 }
 
-/// `[B, C]`: the maximum of each channel, as a window of the size of the canvas finds it.
+/// `[B, C]`: the maximum of each channel, by pooling with a window of the canvas size.
 fn windowed(activations: &Tensor, canvas: Size) -> Tensor {
     let (height, width) = sides(canvas);
     let window = activations.max_pool2d([height, width], [1, 1], [0, 0], [1, 1], false);
@@ -58,7 +58,7 @@ fn reduced(activations: &Tensor) -> Tensor {
     activations.amax([2i64, 3].as_slice(), false)
 }
 
-/// The measure of a board's side by which its means are multiplied.
+/// The measure of a board's side that its means are multiplied by.
 pub(crate) fn sided(area: f64) -> f64 {
     (area.sqrt() - USUAL_SIDE) * 0.1
 }

@@ -1,4 +1,4 @@
-//! In which number format does a network compute?
+//! Number formats that networks compute in.
 
 use std::fmt;
 use std::str::FromStr;
@@ -45,10 +45,10 @@ impl Precision {
         }
     }
 
-    /// The format in which networks predict on a device. An automatic choice is bf16 on GPUs and CPUs that have
-    /// instructions for it, otherwise fp16 on a GPU and fp32 on a CPU. A measurement of a fraction of a second, once
-    /// per process, replaces it by fp32 if that is clearly faster. The choice depends on the machine alone, so that a
-    /// match or a gate that resumes there continues in the same format.
+    /// The format for prediction on a device. An automatic choice is bf16 on GPUs and CPUs that have instructions for
+    /// it, otherwise fp16 on a GPU and fp32 on a CPU. Measurements of a fraction of a second each, once per process,
+    /// replace it by fp32 if that is clearly faster every time. Requiring all of them makes the choice depend on the
+    /// machine alone, so a match or gate that resumes there continues in the same format.
     ///
     /// # Errors
     /// If the device cannot be used, or cannot compute in the requested format.
@@ -64,11 +64,11 @@ impl Precision {
         }
     }
 
-    /// As [`Precision::for_prediction`], for a search that evaluates one or a few positions at once. There, our fp32
-    /// convolutions are faster than bf16 on a CPU without a matrix unit, so that an automatic choice is fp32.
+    /// Like [`Precision::for_prediction`], for a search that evaluates one or a few positions at once. There, our fp32
+    /// convolutions are faster than bf16 on a CPU without a matrix unit, so an automatic choice is fp32.
     ///
     /// # Errors
-    /// As [`Precision::for_prediction`].
+    /// Same as [`Precision::for_prediction`].
     pub fn for_few_positions(choice: PrecisionChoice, device: DeviceChoice) -> Result<Precision, DeviceError> {
         match choice {
             PrecisionChoice::Auto if device.resolve()? == Device::Cpu && !libtorch::multiplies_matrices() => {
@@ -78,8 +78,8 @@ impl Precision {
         }
     }
 
-    /// The format in which a network with this many channels is trained on a device. An automatic choice is bf16 where
-    /// there are instructions for it, except for networks of less than 32 channels on a CPU, where fp32 is as fast.
+    /// The format for training a network with this many channels on a device. An automatic choice is bf16 where there
+    /// are instructions for it, except for networks with fewer than 32 channels on a CPU, where fp32 is as fast.
     /// Requested fp16 counts as automatic; see [`PrecisionChoice::Fp16`].
     pub fn for_training(choice: PrecisionChoice, device: Device, channels: usize) -> Precision {
         match choice {
@@ -134,8 +134,8 @@ fn proposed(device: Device) -> Precision {
     }
 }
 
-/// The proposed format, unless measurements agree that fp32 is clearly faster: then there are instructions, but they
-/// are emulated. A measurement that fails changes nothing; what is wrong shows when the network is used.
+/// The proposed format, unless measurements agree that fp32 is clearly faster, which means that the instructions are
+/// emulated. A failed measurement changes nothing; the problem shows when the network is used.
 fn confirmed(proposed: Precision, device: Device) -> Precision {
     const CLEARLY: f64 = 1.5;
     static SLOW_ON_CPU: OnceLock<bool> = OnceLock::new();
@@ -148,7 +148,7 @@ fn confirmed(proposed: Precision, device: Device) -> Precision {
         times.is_some_and(|[exact, short]| short.as_secs_f64() > CLEARLY * exact.as_secs_f64())
     };
     let known = if device.is_cuda() { &SLOW_ON_GPU } else { &SLOW_ON_CPU };
-    // On a busy machine, one measurement may be wrong, and a match cannot go on in another format.
+    // On a busy machine, one measurement may be wrong, and a match cannot switch formats.
     if *known.get_or_init(|| (0..5).all(|_| is_slow())) {
         Precision::Fp32
     } else {
@@ -156,7 +156,7 @@ fn confirmed(proposed: Precision, device: Device) -> Precision {
     }
 }
 
-/// The shortest calls of a middle-sized network in each format, which take turns, so that both meet the same noise.
+/// The shortest calls of a medium-sized network in each format. The formats alternate so that both see the same noise.
 /// `None` if the network fails.
 fn batch_times(formats: [Precision; 2], device: Device) -> Option<[Duration; 2]> {
     const CALLS: usize = 16;
@@ -214,7 +214,7 @@ mod tests {
         } else {
             Precision::Fp32
         };
-        // Where the instructions turn out to be slow, measurements decide, once for a process.
+        // If the instructions turn out to be slow, measurements decide, once per process.
         let measured = confirmed(by_instructions, Device::Cpu);
         assert_eq!(Precision::for_prediction(auto, cpu), Ok(measured));
         let for_few = match libtorch::multiplies_matrices() {

@@ -1,4 +1,4 @@
-//! How does a search use the network? Through a predictor that owns folded weights on one device.
+//! The search's view of the network: a predictor that owns folded weights on one device.
 
 use tch::Device;
 
@@ -24,14 +24,14 @@ use crate::tower::{forward, tower};
 use crate::usage::Span;
 use crate::value::Value;
 
-/// The device, number format and kind of convolutions that a predictor uses.
+/// The device, number format, and kind of convolutions that a predictor uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PredictorOptions {
     /// The device to compute on (usual cpu).
     pub device: DeviceChoice,
     /// The number format of the tower (usual bf16 on a GPU and on CPUs with instructions for it).
     pub precision: Precision,
-    /// Threads of one libtorch operation on the CPU (usual 1; run more predictors instead).
+    /// Threads per libtorch operation on the CPU (usual 1; run more predictors instead).
     pub threads: usize,
     /// How convolutions are computed (usual auto).
     pub engine: Engine,
@@ -51,8 +51,8 @@ impl Default for PredictorOptions {
 /// How convolutions are computed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Engine {
-    /// Fused on a CPU with oneDNN; on a GPU whose cuDNN does that right, with addition and ReLU in the kernels of the
-    /// convolutions; otherwise plain.
+    /// Fused on a CPU with oneDNN; on a GPU whose cuDNN gets that right, with addition and ReLU in the convolution
+    /// kernels; otherwise plain.
     #[default]
     Auto,
     /// libtorch's ordinary operations.
@@ -74,11 +74,11 @@ pub struct TorchPredictor {
     layers: FoldedLayers,
     heads: FusedHeads,
     threads: ThreadLimit,
-    /// The last batch with padding, for a GPU.
+    /// The last padded batch, for a GPU.
     padded: InputBatch,
 }
 
-/// The least number of positions that a GPU predicts at a time.
+/// The smallest batch that a GPU predicts, after padding.
 const SMALLEST_BUCKET: usize = 16;
 
 impl TorchPredictor {
@@ -136,7 +136,7 @@ impl TorchPredictor {
     pub fn set_weights(&mut self, weights: &Weights) -> Result<(), PredictorError> {
         let layers = folded(weights, self.device, self.options.precision, self.method)?;
         if self.device.is_cuda() && weights.config() == self.weights.config() {
-            // What is recorded for the GPU goes on with the new weights.
+            // Captured graphs continue with the new weights.
             catching(|| overwrite(&self.layers, &layers))?;
             stream::finish(self.device)?;
         } else {
@@ -148,7 +148,7 @@ impl TorchPredictor {
         Ok(())
     }
 
-    /// The weights that the predictor was created with.
+    /// The current weights.
     pub fn weights(&self) -> &Weights {
         &self.weights
     }
@@ -163,12 +163,12 @@ impl TorchPredictor {
         self.device
     }
 
-    /// Whether batches of some shape are launched on a GPU as a whole, as a recorded graph.
+    /// Whether batches of some shape are launched on a GPU as captured graphs.
     pub fn has_recordings(&self) -> bool {
         self.recordings.has_recordings()
     }
 
-    /// Computes the predictions for a batch, of which `tensors` is the form on the device.
+    /// Computes the predictions for a batch, whose form on the device is `tensors`.
     fn fill(&self, inputs: &InputBatch, tensors: &NetworkInputs, out: &mut Predictions) -> Result<(), LibtorchError> {
         if inputs.uniform() && matches!(self.method, Method::Fused(_)) {
             self.heads.predict(&tower(&self.layers, tensors, ())?, inputs, out)?;
@@ -260,13 +260,13 @@ impl Predictor for TorchPredictor {
     }
 }
 
-/// The number of positions that a batch for a GPU is padded to: a power of two. The GPU's plans are then few, and a
-/// position's prediction does not depend on how many others there are, except at these steps.
+/// The number of positions that a GPU batch is padded to: a power of two. This keeps the number of shapes small, and a
+/// position's prediction does not depend on the batch size, except at these steps.
 fn bucket(positions: usize) -> usize {
     positions.next_power_of_two().max(SMALLEST_BUCKET)
 }
 
-/// The weights in the form for prediction, ready to be used from any thread.
+/// The weights in their form for prediction, ready for use from any thread.
 fn folded(
     weights: &Weights,
     device: Device,

@@ -1,4 +1,4 @@
-//! How does a GPU predict batches of a shape that it knows? With one launch, recorded before.
+//! Predicts GPU batches of a known shape by launching a CUDA graph captured earlier.
 
 use tch::{Device, Tensor};
 
@@ -16,7 +16,7 @@ use crate::tower::forward;
 use crate::usage::Span;
 use crate::value::Value;
 
-/// The prediction of a batch of one shape.
+/// The captured prediction of batches of one shape.
 #[derive(Debug)]
 pub(crate) struct Recorded {
     // Dropped before the tensors that it uses.
@@ -33,7 +33,7 @@ impl AsRef<Graph> for Recorded {
 }
 
 impl Recorded {
-    /// Records the prediction of batches like this one.
+    /// Captures the prediction of batches like this one.
     pub(crate) fn new(
         layers: &FoldedLayers,
         batch: &InputBatch,
@@ -51,7 +51,7 @@ impl Recorded {
         Ok(Recorded { graph, inputs, outputs })
     }
 
-    /// Predicts a batch of the same shape. `out` takes its first positions, as many as it has.
+    /// Predicts a batch of the same shape. `out` receives its first positions, as many as it has room for.
     pub(crate) fn predict(&mut self, batch: &InputBatch, out: &mut Predictions) -> Result<(), LibtorchError> {
         self.inputs.refill(batch)?;
         let mut span = Span::begin(self.outputs.device(), Work::Prediction);

@@ -1,5 +1,5 @@
-//! What becomes of a network on a GPU that is no longer used? The next one of the same shape takes its place: weights
-//! that change every second then need neither new memory nor new recordings.
+//! Reuses a GPU network that is no longer needed for the next one of the same shape, so weights that change every
+//! second need neither new memory nor new CUDA graphs.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -10,27 +10,27 @@ use tengen_search::{PredictError, Predictions, Predictor};
 
 use crate::predictor::{PredictorError, PredictorOptions, TorchPredictor};
 
-/// Predictors that are free, with the threads that they work for, the oldest first.
+/// Free predictors, each with the thread it works for, oldest first.
 static FREE: Mutex<Vec<(Lane, TorchPredictor)>> = Mutex::new(Vec::new());
 
-/// The most predictors that are kept. Self-play has two sets of weights at a time, for each thread of a GPU's server.
+/// The maximum number of free predictors. Self-play has two sets of weights at a time for each thread of a GPU server.
 const MOST: usize = 8;
 
-/// A thread of a GPU's server. What one has recorded uses memory of its own stream, which another thread's recordings
-/// must not use at the same time: a predictor never goes from one to another.
+/// A thread of a GPU server. A thread's CUDA graphs use memory of its own stream, which another thread's graphs must
+/// not use at the same time, so a predictor never moves from one thread to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Lane {
     /// The number of the GPU.
     pub(crate) gpu: usize,
-    /// The number of the thread among those of the server.
+    /// The number of the thread within the server.
     pub(crate) thread: usize,
 }
 
-/// A predictor on a GPU that is free for other weights once it is dropped.
+/// A predictor on a GPU that becomes free for other weights when dropped.
 #[derive(Debug)]
 pub(crate) struct Reused {
     lane: Lane,
-    /// `None` only while it is dropped.
+    /// `None` only during drop.
     predictor: Option<TorchPredictor>,
     name: String,
 }
@@ -39,7 +39,7 @@ impl Reused {
     /// A predictor with these weights: a free one of the same shape, or a new one.
     ///
     /// # Errors
-    /// As [`TorchPredictor::new`].
+    /// Same as [`TorchPredictor::new`].
     pub(crate) fn new(lane: Lane, weights: &Weights, options: PredictorOptions) -> Result<Reused, PredictorError> {
         let predictor = match take(lane, weights, options) {
             Some(mut free) => {
@@ -74,7 +74,7 @@ fn take(lane: Lane, weights: &Weights, options: PredictorOptions) -> Option<Torc
     Some(free.remove(place).1)
 }
 
-/// Frees the memory of all free predictors.
+/// Drops all free predictors.
 pub(crate) fn forget() {
     let free = std::mem::take(&mut *FREE.lock().unwrap_or_else(PoisonError::into_inner));
     drop(free);
@@ -110,7 +110,7 @@ impl Drop for Reused {
         free.push((self.lane, predictor));
         if free.len() > MOST {
             let oldest = free.remove(0);
-            // Giving memory back takes a while.
+            // Freeing GPU memory takes a while, so unlock first.
             drop(free);
             drop(oldest);
         }
@@ -123,7 +123,7 @@ mod tests {
 
     use super::*;
 
-    /// On the CPU, where predictors are not reused otherwise: the place of a GPU does not matter here.
+    /// Runs on the CPU, where predictors are otherwise not reused; the GPU number does not matter.
     const LANE: Lane = Lane { gpu: 63, thread: 0 };
 
     #[test]

@@ -1,5 +1,5 @@
-//! Does a device keep what it is given, and does it unpack it right? For `tengen doctor`, because a broken driver or
-//! library may answer without an error.
+//! Checks for `tengen doctor` that a device computes the same as the CPU, because a broken driver or library may return
+//! wrong results without an error.
 
 use serde::Serialize;
 use tch::{Device, Kind, Tensor};
@@ -27,7 +27,7 @@ pub struct SelfTest {
 }
 
 impl SelfTest {
-    /// The larger of two differences; one that is not a number is the worst.
+    /// The larger of two differences; NaN is the worst.
     pub fn worse(a: f64, b: f64) -> f64 {
         if a.is_nan() || b.is_nan() {
             f64::INFINITY
@@ -53,7 +53,7 @@ impl SelfTest {
     }
 }
 
-/// Round trips of memory, in the first comparison.
+/// Memory round trips in the first comparison.
 const ROUND_TRIPS: usize = 1000;
 
 /// Compares a device with the CPU: copies, input planes, and convolutions in one kernel.
@@ -80,7 +80,7 @@ pub fn self_test(device: DeviceChoice) -> Vec<SelfTest> {
         .collect()
 }
 
-/// Whether convolutions with addition and ReLU in one kernel compute the same as step by step, if there are any.
+/// Compares convolutions with addition and ReLU in one kernel with step-by-step results, if the device has any.
 fn one_kernel(device: Device, precision: Precision) -> SelfTest {
     let name = format!("convolutions with addition and ReLU in one kernel, {precision}");
     match one_kernel::compared(device, precision.kind()) {
@@ -93,7 +93,7 @@ fn one_kernel(device: Device, precision: Precision) -> SelfTest {
     }
 }
 
-/// Whether our own kernels compute the same as libtorch's operations, if there are any.
+/// Compares our own kernels with libtorch's operations, if the device has any.
 fn own_kernels(device: Device, precision: Precision) -> SelfTest {
     let name = format!("our own kernels for biases, pooling, and planes, {precision}");
     match kernels::compared(device, precision.kind()) {
@@ -106,7 +106,7 @@ fn own_kernels(device: Device, precision: Precision) -> SelfTest {
     }
 }
 
-/// The largest difference after copies of different numbers to the device and back.
+/// The largest difference after copying different numbers to the device and back.
 fn round_trips(device: Device) -> f64 {
     let numbers: Vec<f32> = (0..4096).map(|number| (number as f32 * 0.37).sin()).collect();
     let mut largest: f64 = 0.0;
@@ -128,7 +128,7 @@ fn planes(inputs: &InputBatch, device: Device) -> f64 {
     (expected - found).abs().max().double_value(&[])
 }
 
-/// Different positions of games on boards of these sizes, in turn, on a canvas of 9x9.
+/// Different positions of games on boards of these sizes, in turn, on a 9x9 canvas.
 pub fn positions(planes: PlaneSet, boards: &[&str]) -> InputBatch {
     let mut batch = InputBatch::with_planes(Size::square(9).expect("9x9 is a board"), planes);
     let begin = |board: &&str| Position::new(board.parse().expect("a board size"));

@@ -1,4 +1,4 @@
-//! Which batches are recorded for a GPU? Those of a shape that has been seen a few times.
+//! Decides which batches are captured as CUDA graphs on a GPU: those whose shape has occurred a few times.
 
 use std::collections::BTreeMap;
 use std::sync::Once;
@@ -9,23 +9,23 @@ use tengen_rules::Size;
 use crate::catching::LibtorchError;
 use crate::graph::Graph;
 
-/// Batches of a shape that are computed step by step before one is recorded, so that libtorch has chosen its kernels.
+/// Batches of a shape that run uncaptured first, so that libtorch has chosen its kernels.
 const WARM_UP: u32 = 2;
 
-/// What has been recorded, by the number of positions, the canvas, and whether all boards fill it.
+/// The captured graphs, by the number of positions, the canvas, and whether all boards fill it.
 ///
-/// It refers to the weights of a network, with which it must be dropped. What is recorded may share memory, so that one
-/// thing at a time is computed.
+/// They refer to the weights of a network and must not outlive it. They may share memory, so only one may run at a
+/// time.
 #[derive(Debug)]
 pub struct Shapes<T>(BTreeMap<(usize, Size, bool), Shape<T>>);
 
-/// What is known of a shape.
+/// The state of a shape.
 #[derive(Debug)]
 enum Shape<T> {
-    /// So many batches have been computed step by step.
+    /// This many batches have run uncaptured.
     Seen(u32),
     Recorded(T),
-    /// It cannot be recorded.
+    /// It cannot be captured.
     Failed,
 }
 
@@ -36,8 +36,8 @@ impl<T> Default for Shapes<T> {
 }
 
 impl<T: AsRef<Graph>> Shapes<T> {
-    /// What is recorded for the shape of a batch on a GPU. If it is time, `record` does that; it gets a graph whose
-    /// memory it can share. `None` means that the batch is to be computed step by step.
+    /// The captured graph for the shape of a batch on a GPU. When one is due, `record` makes it, given a graph whose
+    /// memory it can share. `None` means to run the batch uncaptured.
     pub fn recorded(
         &mut self,
         batch: &InputBatch,
@@ -53,7 +53,7 @@ impl<T: AsRef<Graph>> Shapes<T> {
             if *count <= WARM_UP {
                 return None;
             }
-            // A GPU with too little memory for a recording may still have enough to do without.
+            // A GPU with too little memory for a graph may still have enough to run without.
             let recorded = record(self.any()).inspect_err(warn);
             self.0.insert(key, recorded.map_or(Shape::Failed, Shape::Recorded));
         }
@@ -63,7 +63,7 @@ impl<T: AsRef<Graph>> Shapes<T> {
         }
     }
 
-    /// Whether batches of any shape are recorded.
+    /// Whether there is a graph for any shape.
     pub(crate) fn has_recordings(&self) -> bool {
         self.any().is_some()
     }
@@ -76,7 +76,7 @@ impl<T: AsRef<Graph>> Shapes<T> {
     }
 }
 
-/// Says once why work is launched kernel by kernel, which is slow.
+/// Logs once why work is launched kernel by kernel, which is slow.
 fn warn(error: &LibtorchError) {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| tracing::warn!("a batch could not be recorded for the GPU, so that it is slower: {error}"));

@@ -1,4 +1,4 @@
-//! How do many threads use one network? Each has its own predictor on the CPU; a GPU has a server that all share.
+//! Shares one network among many threads: each has its own predictor on the CPU, and all share a server on a GPU.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -17,14 +17,14 @@ use crate::predictor::{PredictorError, PredictorOptions, TorchPredictor};
 use crate::reused::{self, Lane, Reused};
 use crate::usage;
 
-/// The servers of the GPUs that this process uses, by the GPU's number. They live until [`end_gpu_servers`].
+/// The GPU servers of this process, by GPU number. They live until [`end_gpu_servers`].
 static SERVERS: Mutex<BTreeMap<usize, Arc<PredictionServer>>> = Mutex::new(BTreeMap::new());
 
-/// The networks on these servers. Whoever adds one of them again shares it, so that batches of the gate and of
-/// self-play are joined where they play with the same network.
+/// The networks on these servers. Adding the same network again shares it, so the gate and self-play share batches when
+/// they use the same network.
 static SERVED: Mutex<Vec<Served>> = Mutex::new(Vec::new());
 
-/// A network on the server of a GPU.
+/// A network on a GPU's server.
 struct Served {
     gpu: usize,
     options: PredictorOptions,
@@ -62,10 +62,10 @@ impl AnyNetwork {
         }
     }
 
-    /// A predictor of this name, which computes on the calling thread.
+    /// A predictor with this name, which computes on the calling thread.
     ///
     /// # Errors
-    /// As [`TorchPredictor::new`].
+    /// Same as [`TorchPredictor::new`].
     pub(crate) fn predictor(
         &self,
         name: &str,
@@ -78,10 +78,10 @@ impl AnyNetwork {
     }
 }
 
-/// A network for any number of threads.
+/// A network that any number of threads can use.
 ///
-/// On a GPU, the predictors of all threads and networks send their batches to the GPU's server, which joins those that
-/// wait for the same network.
+/// On a GPU, the predictors of all threads and networks send their batches to the GPU's server, which batches together
+/// those queued for the same network.
 #[derive(Clone, Debug)]
 pub struct SharedNetwork(Place);
 
@@ -96,10 +96,10 @@ enum Place {
 }
 
 impl SharedNetwork {
-    /// A network with this name for its predictors. On a GPU, its weights are there when this returns.
+    /// A network whose predictors have this name. On a GPU, its weights are uploaded when this returns.
     ///
     /// # Errors
-    /// As [`TorchPredictor::new`] on a GPU.
+    /// Same as [`TorchPredictor::new`] on a GPU.
     pub fn new(
         name: &str,
         network: impl Into<AnyNetwork>,
@@ -117,10 +117,10 @@ impl SharedNetwork {
         Ok(SharedNetwork(place))
     }
 
-    /// A predictor for the calling thread.
+    /// A predictor for the calling thread to use.
     ///
     /// # Errors
-    /// As [`TorchPredictor::new`] on the CPU.
+    /// Same as [`TorchPredictor::new`] on the CPU.
     pub fn predictor(&self) -> Result<Box<dyn Predictor>, PredictorError> {
         Ok(match &self.0 {
             Place::Cpu { name, network, options } => network.predictor(name, *options)?,
@@ -129,17 +129,17 @@ impl SharedNetwork {
     }
 }
 
-/// The fewest positions that are worth a thread. A position's prediction does not depend on the others in its batch, so
-/// that the number of threads does not change it.
+/// The fewest positions worth a thread. A position's prediction does not depend on the rest of its batch, so the number
+/// of threads does not change it.
 const FEWEST: usize = 1;
 
-/// The most threads for one batch. Each has its own copy of the weights, and batches are small.
+/// The maximum number of threads for one batch. Each has its own copy of the weights, and batches are small.
 const MOST_THREADS: usize = 16;
 
-/// A predictor with this network and name that uses all cores that the process may use, up to 16, or the GPU.
+/// A predictor with this network and name that uses all cores available to the process, up to 16, or the GPU.
 ///
 /// # Errors
-/// As [`KatagoPredictor::new`](KatagoPredictor::new) and [`SharedNetwork::new`].
+/// Same as [`KatagoPredictor::new`](KatagoPredictor::new) and [`SharedNetwork::new`].
 pub fn on_all_cores(
     name: &str,
     network: impl Into<AnyNetwork>,
@@ -168,7 +168,7 @@ fn served(
         return Ok(there.with_name(name));
     }
     let server = server(gpu)?;
-    // Not while `SERVED` is locked, because weights take a while to upload.
+    // Do not hold the lock on `SERVED`, because uploading weights takes a while.
     let added = server.add(|thread| match network {
         AnyNetwork::Own(weights) => {
             Ok::<_, PredictorError>(Box::new(Reused::new(Lane { gpu, thread }, weights, options)?.with_name(name)) as _)
@@ -184,7 +184,7 @@ fn served(
     Ok(added)
 }
 
-/// A network that is on the server already.
+/// Finds a network that is already on the server.
 fn find(gpu: usize, network: &AnyNetwork, options: PredictorOptions) -> Option<ServedNetwork> {
     let mut all = all_served();
     all.retain(|served| served.handle.upgrade().is_some());
@@ -198,7 +198,7 @@ fn all_served() -> MutexGuard<'static, Vec<Served>> {
     SERVED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The server of a GPU, started if it is the first time.
+/// The server of a GPU, started on first use.
 fn server(gpu: usize) -> Result<Arc<PredictionServer>, PredictorError> {
     let mut servers = SERVERS.lock().unwrap_or_else(PoisonError::into_inner);
     Ok(match servers.entry(gpu) {
@@ -209,13 +209,13 @@ fn server(gpu: usize) -> Result<Arc<PredictionServer>, PredictorError> {
     })
 }
 
-/// Makes the predictor of a worker, in its thread, by the worker's number.
+/// Makes a worker's predictor on the worker's thread, given the worker's number.
 pub type MakePredictor = Box<dyn Fn(usize) -> Result<Box<dyn Predictor>, PredictError> + Send + Sync>;
 
-/// Makes the predictors of any number of workers, which are bound to these devices in turn, at least one.
+/// Makes predictors for any number of workers, assigned round-robin to these devices, at least one.
 ///
 /// # Errors
-/// As [`SharedNetwork::new`].
+/// Same as [`SharedNetwork::new`].
 pub fn on_devices(
     name: &str,
     network: impl Into<AnyNetwork>,
@@ -230,8 +230,8 @@ pub fn on_devices(
     Ok(Box::new(make))
 }
 
-/// Ends the servers of this process's GPUs, at its end: a thread that still gave memory back to a GPU while libtorch is
-/// unloaded would abort the process.
+/// Shuts down this process's GPU servers, before it exits: a thread that is still freeing GPU memory while libtorch
+/// unloads would abort the process.
 pub fn end_gpu_servers() {
     all_served().clear();
     let servers = std::mem::take(&mut *SERVERS.lock().unwrap_or_else(PoisonError::into_inner));
@@ -240,7 +240,7 @@ pub fn end_gpu_servers() {
     usage::forget();
 }
 
-/// What the servers of this process's GPUs have done so far, by the GPU's number.
+/// What this process's GPU servers have done so far, by GPU number.
 pub fn gpu_servers() -> Vec<(usize, ServerStats)> {
     let servers = SERVERS.lock().unwrap_or_else(PoisonError::into_inner);
     servers.iter().map(|(&gpu, server)| (gpu, server.stats())).collect()
@@ -257,7 +257,7 @@ mod tests {
     use super::*;
     use crate::predictor::Engine;
 
-    /// On the CPU, behind the server of a GPU that does not exist.
+    /// Runs on the CPU, behind the server of a nonexistent GPU.
     const GPU: usize = 62;
 
     #[test]
@@ -290,7 +290,7 @@ mod tests {
         drop((first, clients));
         assert!(find(GPU, &lively, options).is_some(), "the second handle keeps it");
         drop(same);
-        // The server's thread lets go of a network a moment after its last answer.
+        // The server's thread releases a network shortly after its last answer.
         let gone = (0..1000).any(|_| {
             std::thread::sleep(Duration::from_millis(10));
             find(GPU, &lively, options).is_none()

@@ -1,4 +1,4 @@
-//! Work on a GPU that does not wait for other threads. Each thread has a stream of its own, and waits for it alone.
+//! GPU work that does not wait for other threads: each thread has its own CUDA stream and waits only for that.
 #![allow(unsafe_code)]
 
 use std::cell::Cell;
@@ -24,7 +24,7 @@ unsafe extern "C" {
 }
 
 thread_local! {
-    /// A bit for each GPU on which this thread works on a stream of its own.
+    /// A bit for each GPU on which this thread has its own stream.
     static STREAMS: Cell<u64> = const { Cell::new(0) };
 }
 
@@ -33,24 +33,23 @@ thread_local! {
 pub enum Work {
     /// Predictions, which searches wait for.
     Prediction,
-    /// Training, which comes second.
+    /// Training, which yields to predictions.
     Training,
 }
 
-/// Gives the calling thread a stream of its own, unless it has one or computes on the CPU.
+/// Gives the calling thread its own stream, unless it has one or computes on the CPU.
 pub(crate) fn use_own(device: Device, work: Work) {
     let Device::Cuda(index) = device else { return };
     let bit = 1u64.checked_shl(index as u32).unwrap_or(0);
     if STREAMS.replace(STREAMS.get() | bit) & bit == bit {
         return;
     }
-    // If this fails, the thread stays on the common stream, where everything works too. A broken GPU shows with the
+    // If this fails, the thread stays on the default stream, where everything works too. A broken GPU shows up in the
     // next operation.
-    // SAFETY: no pointers are passed, and libtorch's CUDA part is loaded once there is a CUDA device.
     graph::between_recordings(|| unsafe { tengen_own_stream(index as i64, c_int::from(work == Work::Prediction)) });
 }
 
-/// Waits until everything that this thread has asked of the device is done, so that other threads can use its results.
+/// Waits until everything this thread has queued on the device is done, so that other threads can use its results.
 pub(crate) fn finish(device: Device) -> Result<(), FusedError> {
     let Device::Cuda(index) = device else { return Ok(()) };
     // SAFETY: no pointers are passed.
@@ -60,14 +59,14 @@ pub(crate) fn finish(device: Device) -> Result<(), FusedError> {
     }
 }
 
-/// The stream of a GPU on which the calling thread works; `None` on the CPU.
+/// The calling thread's current stream on a GPU; `None` on the CPU.
 pub(crate) fn current(device: Device) -> Option<tengen_gpu::Stream> {
     let Device::Cuda(index) = device else { return None };
     // SAFETY: no pointers are passed, and libtorch's CUDA part is loaded once there is a CUDA device.
     Some(tengen_gpu::Stream(unsafe { tengen_stream_handle(index as i64) }))
 }
 
-/// Copies a tensor in pinned memory into one of a GPU, of the same shape, without waiting.
+/// Copies a tensor in pinned memory into a GPU tensor of the same shape, without waiting.
 pub(crate) fn copy_into(pinned: &Tensor, to: &Tensor) -> Result<(), FusedError> {
     // SAFETY: both tensors outlive the call; libtorch keeps the pinned memory until it is copied.
     match unsafe { tengen_copy_into(pinned.as_ptr().cast(), to.as_ptr().cast()) } {
@@ -76,17 +75,17 @@ pub(crate) fn copy_into(pinned: &Tensor, to: &Tensor) -> Result<(), FusedError> 
     }
 }
 
-/// A place in the work that a thread has asked of its GPU, with the time at which the GPU comes to it.
+/// A CUDA event: a point in the work that a thread has queued on its GPU, with the time at which the GPU reaches it.
 #[derive(Debug)]
 pub(crate) struct Moment(*mut c_void);
 
-// SAFETY: an event of CUDA may be waited for, read, and freed by any thread; nothing changes it once it is recorded.
+// SAFETY: any thread may wait for, read, and free a CUDA event; nothing changes it once it is recorded.
 unsafe impl Send for Moment {}
 // SAFETY: as above.
 unsafe impl Sync for Moment {}
 
 impl Moment {
-    /// The place after everything that the calling thread has asked of this GPU.
+    /// Records an event after everything the calling thread has queued on this GPU.
     pub(crate) fn now(gpu: usize) -> Result<Moment, FusedError> {
         // SAFETY: no pointers are passed, and libtorch's CUDA part is loaded once there is a CUDA device.
         let recorded = unsafe { tengen_moment(gpu as i64) };
@@ -96,7 +95,7 @@ impl Moment {
         }
     }
 
-    /// Waits until the GPU has come to this place.
+    /// Waits until the GPU has reached the event.
     pub(crate) fn wait(&self) -> Result<(), FusedError> {
         // SAFETY: the moment was recorded and is not freed yet.
         match unsafe { tengen_moment_wait(self.0) } {
@@ -105,7 +104,7 @@ impl Moment {
         }
     }
 
-    /// Seconds of the GPU's time from an earlier place to this one; `None` unless it has come to both.
+    /// GPU time from an earlier event to this one in seconds; `None` unless the GPU has reached both.
     pub(crate) fn seconds_since(&self, earlier: &Moment) -> Option<f64> {
         // SAFETY: both moments were recorded and are not freed yet.
         let seconds = unsafe { tengen_moment_since(earlier.0, self.0) };
@@ -120,7 +119,7 @@ impl Drop for Moment {
     }
 }
 
-/// A tensor of a GPU on its way to the CPU.
+/// A GPU tensor on its way to the CPU.
 #[derive(Debug)]
 pub struct ReadLater {
     copy: Tensor,
@@ -128,7 +127,7 @@ pub struct ReadLater {
 }
 
 impl ReadLater {
-    /// Asks for a copy, without waiting. On the CPU, it is there at once.
+    /// Starts a copy without waiting. On the CPU, it is available at once.
     ///
     /// # Errors
     /// If libtorch cannot copy it.
@@ -147,10 +146,10 @@ impl ReadLater {
         })
     }
 
-    /// The tensor on the CPU. Waits for it only if it has not arrived.
+    /// The tensor on the CPU. Blocks only if it has not arrived.
     ///
     /// # Errors
-    /// If the GPU failed meanwhile.
+    /// If the GPU has failed in the meantime.
     pub fn read(self) -> Result<Tensor, LibtorchError> {
         if let Some(arrived) = &self.arrived {
             arrived.wait()?;
@@ -159,7 +158,7 @@ impl ReadLater {
     }
 }
 
-/// The tensor on the CPU. Waits only for the work of this thread.
+/// The tensor on the CPU. Waits only for this thread's work.
 pub fn read_back(tensor: &Tensor) -> Tensor {
     if tensor.device() == Device::Cpu {
         return tensor.shallow_clone();

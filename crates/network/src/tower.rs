@@ -1,12 +1,12 @@
-//! How does a batch flow through the network? One description serves training and every fast path.
+//! The flow of a batch through the network. One description serves training and every fast path.
 //!
 //! The input layer is a 3x3 convolution of the planes plus a linear map of the globals, computed in fp32 and added to
 //! every point. Residual blocks follow: conv-BN-ReLU-conv-BN-add-ReLU. In some blocks, the output of the first half is
 //! pooled over the whole board and adds a bias per channel to the second half. Blocks may also be nested, or be
 //! self-attention (`attention`). Finally, a 1x1 convolution feeds the last layers (`heads`).
 //!
-//! Off-board points are set to zero after every activation, so a board on a larger canvas gets exactly the zero padding
-//! that it would get at its own edge.
+//! Off-board points are set to zero after every activation, so a board on a larger canvas sees the same zero padding as
+//! at its own edge.
 
 use tch::{Kind, Tensor};
 use tengen_model::{Block, Layers, Nested, Residual};
@@ -27,7 +27,7 @@ pub(crate) fn forward<C: Convolution>(
     Ok(last_layers(&layers.heads, &tower(layers, inputs, mode)?, inputs))
 }
 
-/// Runs a batch up to the masked activations of the head's convolution, which the last layers read.
+/// Runs a batch up to the masked activations of the head's convolution, the input of the last layers.
 pub(crate) fn tower<C: Convolution>(
     layers: &Layers<C, Linear>,
     inputs: &NetworkInputs,

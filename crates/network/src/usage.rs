@@ -1,4 +1,4 @@
-//! How busy is each GPU, and with what? By the GPU's own clock, which runs on while the CPU is late.
+//! Measures how busy each GPU is, and with what, by CUDA events, which are exact even when the CPU lags.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -8,36 +8,36 @@ use tch::Device;
 use crate::fused::FusedError;
 use crate::stream::{Moment, Work};
 
-/// The GPUs that this process has used, by their number.
+/// The GPUs that this process has used, by number.
 static METERS: Mutex<BTreeMap<usize, Meter>> = Mutex::new(BTreeMap::new());
 
-/// After so many seconds, times are counted from a later moment: CUDA reports them with seven digits.
+/// After this many seconds, times are measured from a later event: CUDA reports them with seven digits.
 const REBASE_SECONDS: f64 = 8.0;
 
 /// What a GPU has done so far.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct GpuUsage {
-    /// Batches of predictions, by the number of rows that they were padded to.
+    /// Prediction batches, by the number of rows they were padded to.
     pub buckets: BTreeMap<usize, Bucket>,
-    /// Seconds from the begin to the end of each batch of predictions, summed; batches of two streams overlap.
+    /// Seconds from the start to the end of each prediction batch, summed; batches on two streams overlap.
     pub prediction_seconds: f64,
-    /// Seconds from the begin to the end of each training step, summed; predictions that come first count, too.
+    /// Seconds from the start to the end of each training step, summed, including waits while predictions run first.
     pub training_seconds: f64,
-    /// Seconds in which at least one batch or step was under way.
+    /// Seconds during which at least one batch or step was running.
     pub busy_seconds: f64,
 }
 
-/// Batches of predictions that were padded to the same number of rows.
+/// Prediction batches padded to the same number of rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Bucket {
     /// Number of batches.
     pub batches: u64,
-    /// Rows that were asked for, in all of them.
+    /// Rows requested in all of them, without padding.
     pub rows: u64,
 }
 
 impl GpuUsage {
-    /// What was done after `before`.
+    /// What was done since `before`.
     #[must_use]
     pub fn since(&self, before: &GpuUsage) -> GpuUsage {
         let more = |(&rows, bucket): (&usize, &Bucket)| {
@@ -57,7 +57,7 @@ impl GpuUsage {
     }
 }
 
-/// What the GPUs of this process have done so far, by the GPU's number.
+/// What this process's GPUs have done so far, by GPU number.
 pub fn gpu_usage() -> Vec<(usize, GpuUsage)> {
     meters()
         .iter()
@@ -69,7 +69,7 @@ fn meters() -> MutexGuard<'static, BTreeMap<usize, Meter>> {
     METERS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Work of one thread on a GPU, from its begin to its end there. On the CPU, nothing is measured.
+/// Work of one thread on a GPU, from start to end on its stream. On the CPU, nothing is measured.
 #[derive(Debug)]
 pub struct Span(Option<Begun>);
 
@@ -82,7 +82,7 @@ struct Begun {
     end: Option<Moment>,
 }
 
-/// A moment that the GPU has reached, at a known time since this process first used it.
+/// A completed event, at a known time since this process first used the GPU.
 #[derive(Debug)]
 struct Base {
     moment: Moment,
@@ -90,7 +90,8 @@ struct Base {
 }
 
 impl Span {
-    /// What the calling thread asks of the device from now on. A GPU that cannot tell the time works unmeasured.
+    /// Starts measuring the work that the calling thread queues from now on. If CUDA events fail, the work goes
+    /// unmeasured.
     pub fn begin(device: Device, work: Work) -> Span {
         let Device::Cuda(gpu) = device else { return Span(None) };
         let begun = || -> Result<Begun, FusedError> {
@@ -105,14 +106,14 @@ impl Span {
         Span(begun().ok())
     }
 
-    /// The end of what the calling thread asks of the device.
+    /// Marks the end of the measured work.
     pub fn end(&mut self) {
         if let Some(begun) = &mut self.0 {
             begun.end = Moment::now(begun.gpu).ok();
         }
     }
 
-    /// Counts a batch of predictions of so many rows, padded to `bucket`, that the GPU has completed.
+    /// Counts a completed prediction batch with this many rows, padded to `bucket`.
     pub(crate) fn count_batch(self, rows: usize, bucket: usize) {
         self.count(|usage| {
             let counted = usage.buckets.entry(bucket).or_default();
@@ -121,7 +122,7 @@ impl Span {
         });
     }
 
-    /// Counts a training step that the GPU has completed.
+    /// Counts a completed training step.
     pub fn count_step(self) {
         self.count(|_| ());
     }
@@ -153,7 +154,7 @@ impl Span {
     }
 }
 
-/// The moment from which the times of a GPU are counted now. The first one is waited for.
+/// The event that a GPU's times are currently measured from. The first call waits for it.
 fn base(gpu: usize) -> Result<Arc<Base>, FusedError> {
     if let Some(meter) = meters().get(&gpu) {
         return Ok(meter.base.clone());
@@ -170,7 +171,7 @@ fn base(gpu: usize) -> Result<Arc<Base>, FusedError> {
     Ok(meter.base.clone())
 }
 
-/// Forgets the moments of all GPUs, at the end of a process.
+/// Frees the events of all GPUs, at the end of a process.
 pub(crate) fn forget() {
     let meters = std::mem::take(&mut *meters());
     drop(meters);
@@ -193,16 +194,16 @@ impl Meter {
     }
 }
 
-/// The times in which a GPU was busy: intervals that neither meet nor overlap, the earliest first. Those of long ago
-/// are forgotten, together with the pauses between them.
+/// The times when a GPU was busy: disjoint intervals with gaps between them, earliest first. Old ones are dropped,
+/// along with the gaps between them.
 #[derive(Debug, Default)]
 struct Covered(Vec<(f64, f64)>);
 
 impl Covered {
-    /// The most intervals that are kept. Spans are counted after those that end later only if they are long.
+    /// The maximum number of intervals. Only long spans are counted after spans that end later.
     const MOST: usize = 512;
 
-    /// Adds an interval. Returns how much of it was not covered before.
+    /// Adds an interval and returns how much of it was not covered before.
     fn add(&mut self, begin: f64, end: f64) -> f64 {
         let first = self.0.partition_point(|&(_, before)| before < begin);
         let after = self.0.partition_point(|&(next, _)| next <= end);
@@ -212,7 +213,7 @@ impl Covered {
         let high = merged.last().map_or(end, |merged| merged.1.max(end));
         self.0.splice(first..after.max(first), [(low, high)]);
         if self.0.len() > Covered::MOST {
-            // The pause between the two earliest counts as covered from now on, but not as busy.
+            // From now on, the gap between the two earliest counts as covered, but not as busy.
             let (begin, _) = self.0.remove(0);
             if let Some(next) = self.0.first_mut() {
                 next.0 = begin;
@@ -226,7 +227,7 @@ impl Covered {
 mod tests {
     use super::*;
 
-    /// Lengths of unions, computed on a fine grid.
+    /// Compares with unions computed on a fine grid.
     #[test]
     fn times_that_overlap_count_once() {
         let mut state = 7u64;

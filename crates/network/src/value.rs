@@ -1,4 +1,4 @@
-//! Who wins? The distribution over final margins and the komi determine this exactly, to the half point.
+//! Win, tie, and loss probabilities: the distribution over final margins and the komi determine them exactly.
 
 use tch::{Kind, Tensor};
 
@@ -13,7 +13,7 @@ const ABSENT: f64 = -1e30;
 /// Lower limit for logarithms of probabilities, so that an impossible result has a bounded loss and no gradient.
 const LOWEST_LOG: f64 = -30.0;
 
-/// What a distribution over final margins means with a given komi, from the viewpoint of the side to move, each `[B]`
+/// The meaning of a distribution over final margins at a given komi, from the viewpoint of the side to move, each `[B]`
 /// in fp32.
 #[derive(Debug)]
 pub struct Value {

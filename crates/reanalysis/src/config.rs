@@ -28,13 +28,13 @@ impl ReanalysisConfig {
         self.share > 0.0
     }
 
-    /// How many positions are reanalyzed for each position of self-play to train on, so that all of them are drawn
+    /// Number of positions to reanalyze for each position of self-play to train on, so that all of them are drawn
     /// equally often.
     pub fn per_row(&self) -> f64 {
         self.share / (1.0 - self.share)
     }
 
-    /// How often positions are drawn in all for each time that those of self-play are.
+    /// Number of samples drawn in all for each sample drawn from self-play.
     pub fn draws(&self) -> f64 {
         1.0 / (1.0 - self.share)
     }

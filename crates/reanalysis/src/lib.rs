@@ -1,13 +1,13 @@
-//! Searches positions of a run's old games again with its newest network, so that it also learns from them what it can
-//! see now (after Schrittwieser et al., 2021, "Online and offline reinforcement learning by planning with a learned
-//! model").
+//! Searches positions of a run's old games again with the newest network, so that the run also learns from them what
+//! the network can see now (after Schrittwieser et al., 2021, "Online and offline reinforcement learning by planning
+//! with a learned model").
 //!
 //! A [`Reanalyst`] draws games from the older part of the window, has positions in them labelled, and publishes the
 //! labelled games in a store of their own, the folder [`FOLDER`] of the run's store. [`Refreshed`] holds the newest of
-//! them for the trainer, which draws [`ReanalysisConfig::share`] of its samples from them. Games that are held out are
-//! never reanalyzed. [`Reanalyzing`] keeps the pace in a run.
+//! them for the trainer, which draws [`ReanalysisConfig::share`] of its samples from them. Held-out games are never
+//! reanalyzed. [`Reanalyzing`] sets the pace within a run.
 //!
-//! Deliberately absent: any network library, and threads that outlive a call.
+//! This crate uses no network library.
 
 mod config;
 mod reanalyst;
@@ -24,7 +24,7 @@ use tengen_store::{Create, Store, StoreError};
 /// The folder of a run's store with the store of reanalyzed games.
 pub const FOLDER: &str = "reanalysis";
 
-/// Opens the store of a run's reanalyzed games, which waits as long as the run's.
+/// Opens the store of a run's reanalyzed games, with the same patience as the run's store.
 fn store_in(run: &Store, create: Create) -> Result<Store, StoreError> {
     let store = Store::open(&format!("{}/{FOLDER}", run.location().trim_end_matches('/')), create)?;
     Ok(match run.patience() {

@@ -15,10 +15,10 @@ use crate::store_in;
 /// The collection of reanalyzed games.
 const COLLECTION: &str = "reanalysis";
 
-/// Share of the window's shards, the newest, that are not reanalyzed: their searches are not old.
+/// Share of the window's shards, the newest ones, that are not reanalyzed because their searches are not old.
 const FRESH: f64 = 0.25;
 
-/// Shards to look into for one round at most.
+/// Maximum number of shards to read for one round.
 const MOST_SHARDS: usize = 16;
 
 /// Why old games could not be reanalyzed.
@@ -35,8 +35,8 @@ pub enum ReanalysisError {
 /// Which positions of old games are searched again.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Choice {
-    /// Share of a game's positions, above 0 and at most 1: as many as self-play searches with all visits, so that games
-    /// are trained on as densely.
+    /// Share of a game's positions, above 0 and at most 1: the share that self-play searches with all visits, so that
+    /// training uses reanalyzed games as densely.
     pub density: f64,
     /// Positions after a search with a value beyond this, from either side, count as decided and are left out.
     pub decided_value: f32,

@@ -17,10 +17,10 @@ use crate::reanalyst::{Choice, ReanalysisError, Reanalyst};
 /// Positions of one round: enough to fill batches, few enough that the network does not age meanwhile.
 const ROUND: u64 = 1024;
 
-/// How often to look whether a round is due.
+/// How often to check whether a round is due.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// The reanalysis of a run in one process: one thread works, the others tell it what they do.
+/// The reanalysis of a run in one process: one thread does the work, and the others keep it up to date.
 pub struct Reanalyzing {
     terms: Terms,
     /// Positions to train on in the games that this process has played.
@@ -31,21 +31,21 @@ pub struct Reanalyzing {
 }
 
 struct Now {
-    /// What self-play uses.
+    /// The model that self-play uses.
     model: ModelUpdate,
-    /// The trainer's window, and what has been reanalyzed since the trainer last looked.
+    /// The trainer's window, and the shards reanalyzed since the trainer last asked.
     window: Vec<ShardInfo>,
     ready: Vec<ShardInfo>,
 }
 
-/// What a run says about its reanalysis.
+/// The terms of a run's reanalysis.
 #[derive(Clone, Debug)]
 pub struct Terms {
     /// The run's store.
     pub store: Store,
     /// How much is reanalyzed.
     pub config: ReanalysisConfig,
-    /// How self-play searches; its full searches are what is repeated.
+    /// How self-play searches; reanalysis repeats its full searches.
     pub selfplay: SelfPlayConfig,
     /// Share of the games that is never trained on.
     pub held_out: f64,
@@ -56,7 +56,7 @@ pub struct Terms {
 }
 
 impl Reanalyzing {
-    /// Nothing reanalyzed so far, with what self-play and the trainer begin with.
+    /// A reanalysis with nothing done yet, and with the model and the window at the start.
     pub fn new(terms: Terms, model: &ModelUpdate, window: &[ShardInfo]) -> Reanalyzing {
         Reanalyzing {
             terms,
@@ -80,12 +80,12 @@ impl Reanalyzing {
         self.played.fetch_add(rows(game), Ordering::Relaxed);
     }
 
-    /// Goes on with what self-play uses now.
+    /// Switches to the model that self-play uses now.
     pub fn set_model(&self, model: &ModelUpdate) {
         self.now().model = model.clone();
     }
 
-    /// Draws from this window from now on; returns the shards reanalyzed since the last call.
+    /// Sets the window to draw from; returns the shards reanalyzed since the last call.
     pub fn exchange(&self, window: &[ShardInfo]) -> Vec<ShardInfo> {
         let mut now = self.now();
         let same = |now: &Now| now.window.len() == window.len() && now.window.last() == window.last();
@@ -105,7 +105,7 @@ impl Reanalyzing {
         self.stop.store(true, Ordering::Relaxed);
     }
 
-    /// Reanalyzes until the end: for every position played, as many as the share asks for.
+    /// Reanalyzes until [`Reanalyzing::end`] is called: for every position played, as many as the share asks for.
     ///
     /// # Errors
     /// If a store or the network fails.
@@ -130,7 +130,7 @@ impl Reanalyzing {
                 (now.model.clone(), now.window.clone())
             };
             let round = reanalyst.round(&window, ROUND, &self.teacher(model), &self.stop)?;
-            // Nothing to reanalyze yet counts as done, so that it is not made up for later at once.
+            // A round with nothing to reanalyze counts as done, so that it is not made up for later all at once.
             done += round.as_ref().map_or(ROUND as f64, |round| round.rows as f64);
             if let Some(round) = round {
                 self.evaluations.fetch_add(round.evaluations, Ordering::Relaxed);
@@ -140,7 +140,7 @@ impl Reanalyzing {
         Ok(())
     }
 
-    /// What self-play uses, with the noise of its full searches.
+    /// A teacher that searches as self-play does, with the noise of its full searches.
     fn teacher(&self, model: ModelUpdate) -> Teacher {
         let Terms {
             selfplay, precision, ..

@@ -18,7 +18,7 @@ pub struct Refreshed {
     store: Store,
     source: SampleSource,
     loader: Loader,
-    /// The shards of the window, and at first those before it.
+    /// The shards of the window, and at first also older ones.
     shards: Vec<ShardInfo>,
     is_loaded: bool,
 }
@@ -68,7 +68,7 @@ impl Refreshed {
     }
 
     /// Takes in the shards that are ready, at first also those of earlier processes, and drops those that are too old
-    /// beside `window` positions of self-play. Damaged shards are named in the log and skipped.
+    /// for `window` positions of self-play. Damaged shards are named in the log and skipped.
     ///
     /// # Errors
     /// [`SampleError`] if the store or its cache fails.
@@ -98,13 +98,13 @@ impl Refreshed {
         Ok(())
     }
 
-    /// Positions of the reanalyzed games to draw from, with those that were not searched again.
+    /// Positions of the reanalyzed games to draw from, including those that were not searched again.
     pub fn positions(&self) -> u64 {
         self.source.positions()
     }
 
-    /// Their part of a batch of `batch` samples: the share, rounded at random by the seed. Nothing while there are no
-    /// reanalyzed games.
+    /// The reanalyzed part of a batch of `batch` samples: the share, rounded at random by the seed. Empty if there are
+    /// no reanalyzed games.
     pub fn draw(&self, batch: usize, seed: u64, mode: SymmetryMode) -> Vec<Sample> {
         let mut random = SplitMix64::new(seed);
         // 53 bits, so that the number is below 1.

@@ -1,4 +1,4 @@
-//! How much of its time does a thread work?
+//! Measures how much of its time a thread spends working.
 
 use std::time::Instant;
 
@@ -6,17 +6,17 @@ use std::time::Instant;
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Busy {
     seconds: f64,
-    /// When the work that is being done began.
+    /// When the current work began, if there is any.
     since: Option<Instant>,
 }
 
 impl Busy {
-    /// Work begins.
+    /// Marks the start of work.
     pub(crate) fn begin(&mut self) {
         self.since.get_or_insert_with(Instant::now);
     }
 
-    /// Work ends.
+    /// Marks the end of work.
     pub(crate) fn end(&mut self) {
         self.seconds = self.seconds();
         self.since = None;

@@ -1,11 +1,11 @@
-//! Which komi does a network consider fair on the boards of a run?
+//! The komi that a network considers fair on the boards of a run.
 
 use tengen_model::ModelInfo;
 use tengen_rules::{Komi, Rules, Size};
 use tengen_selfplay::FairKomi;
 use tengen_trainer::Trainer;
 
-/// Asks the averaged weights of a network in training, whose steps are done, about the empty boards of these sizes.
+/// Evaluates the empty boards of these sizes with the averaged weights of a network in training, whose steps are done.
 ///
 /// # Errors
 /// If its device fails.
@@ -26,7 +26,7 @@ pub(crate) fn stated(info: &ModelInfo, sizes: &[Size]) -> FairKomi {
     fair
 }
 
-/// Writes what is known about boards of these sizes into the description of a model.
+/// Writes the fair komi of boards of these sizes, where it is known, into the description of a model.
 pub fn state_fair_komi(info: &mut ModelInfo, fair: &FairKomi, sizes: &[Size]) {
     for &size in sizes {
         if let Some(points) = fair.known(size) {

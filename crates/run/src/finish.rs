@@ -44,7 +44,7 @@ pub fn finish(run: &Opened) -> anyhow::Result<Option<Summary>> {
     Ok(Some(summary))
 }
 
-/// Publishes the trainer's weights unless the newest model has them, and says what they cost.
+/// Publishes the trainer's weights unless the newest model already has them; returns the event for the metrics.
 fn last_model(run: &Opened, training: &mut Training, ledger: &Ledger) -> anyhow::Result<Option<Model>> {
     if training.is_published(run)? {
         return Ok(None);

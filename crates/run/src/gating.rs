@@ -1,7 +1,7 @@
-//! The gate's side of the loop: a candidate plays the champion and replaces it or does not.
+//! The gate's side of the loop: a candidate plays the champion and may replace it.
 //!
-//! The store keeps the gate ([`tengen_matches::settle`]): its verdict is written after its games and before the
-//! promotion. After a crash the gate therefore resumes where it left off, or the recorded verdict takes effect.
+//! The store keeps the gate ([`tengen_matches::settle`]): the verdict is written after the games and before the
+//! promotion. After a crash, the gate therefore resumes where it left off, or the recorded verdict takes effect.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -87,8 +87,8 @@ impl Settled {
     }
 }
 
-/// The newest model that may still become champion: it is newer than the champion, and there is no verdict on it, or
-/// one that has not taken effect. A damaged one cannot.
+/// The newest model, if it may still become champion: it is newer than the champion, and there is no verdict on it, or
+/// one that has not taken effect. A damaged model is skipped.
 pub fn left_over(run: &Opened) -> anyhow::Result<Option<Candidate>> {
     let champion = run.champion()?;
     let Some(newest) = run.store.models().list()?.pop() else {
@@ -108,14 +108,14 @@ pub fn left_over(run: &Opened) -> anyhow::Result<Option<Candidate>> {
     }))
 }
 
-/// The verdicts of the run's gates; warns of those that cannot be read.
+/// The verdicts of the run's gates; warns about those that cannot be read.
 fn readable(run: &Opened) -> anyhow::Result<Vec<GateVerdict>> {
     let Verdicts { verdicts, left_out } = verdicts(&run.store)?;
     left_out.into_iter().for_each(|sentence| run.warn_once(sentence));
     Ok(verdicts)
 }
 
-/// Number of candidates that the gate has rejected so far, if a setting depends on it.
+/// Number of candidates that the gate has rejected so far; 0 if no setting depends on it.
 ///
 /// # Errors
 /// If the store cannot be read.
@@ -128,7 +128,7 @@ pub fn rejected(run: &Opened) -> anyhow::Result<u32> {
     Ok(u32::try_from(rejected.count()).unwrap_or(u32::MAX))
 }
 
-/// Plays gates, one after the other.
+/// Plays gate matches, one candidate after the other.
 pub struct Gating<'a> {
     run: &'a Opened,
     /// The champion's weights, read once.
@@ -248,7 +248,8 @@ impl<'a> Gating<'a> {
         Ok(Box::new(player))
     }
 
-    /// How networks are run in a gate: on the device it started on, if that is still available.
+    /// How the gate runs networks: on the device and in the number format that it started with, if that device is still
+    /// available.
     fn options(&self, settings: &GateSettings) -> PredictorOptions {
         let own = self.run.options;
         match (settings.device.parse(), settings.dtype.parse()) {
@@ -280,12 +281,12 @@ impl<'a> Gating<'a> {
         Ok(self.champion.as_ref().expect("just set").1.clone())
     }
 
-    /// The ratings of all models that have played gate matches, oldest first; the first model's Elo is 0.
+    /// The ratings of all models that gate matches link to the oldest one, oldest first; the first model's Elo is 0.
     pub fn ratings(&self) -> anyhow::Result<Vec<Rating>> {
         ratings(self.run, readable(self.run)?)
     }
 
-    /// The ratings, and the champion with what is known about it, from one look at the verdicts.
+    /// The ratings, and the champion with what is known about it, from one read of the verdicts.
     pub(crate) fn standing(&self) -> anyhow::Result<Standing> {
         let verdicts = readable(self.run)?;
         let passed = verdicts.iter().filter(|verdict| verdict.promotes()).count();
@@ -298,7 +299,7 @@ impl<'a> Gating<'a> {
 
 /// Where the models of a run stand after its gates.
 pub(crate) struct Standing {
-    /// As [`Gating::ratings`] has them.
+    /// As [`Gating::ratings`] returns them.
     pub(crate) ratings: Vec<Rating>,
     /// The champion, its rating, and how many candidates have passed, in one line that fits a terminal:
     /// `g000007, Elo +812 (+640 to +990) over g000000, 5 of 7 promoted`.

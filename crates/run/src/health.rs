@@ -1,12 +1,12 @@
-//! Does self-play still look like Go? Runs of other programs have learned to pass at once, or went blind off their own
-//! lines. Watches the newest games for signs of that.
+//! Watches the newest games for signs that self-play no longer looks like Go. Runs of other programs have learned to
+//! pass at once or gone blind off their own lines.
 
 use std::collections::{BTreeSet, VecDeque};
 
 use tengen_records::{EndReason, GameRecord};
 use tengen_rules::Move;
 
-/// Number of newest games that the shares are about.
+/// Number of newest games from which the shares are computed.
 const GAMES: usize = 256;
 
 /// Games before the first warning: a random network passes early in a quarter of its first games.
@@ -18,7 +18,7 @@ const OPENING: usize = 10;
 /// Smaller boards are too small for these signs: good games on them are short and alike.
 const SMALLEST_AREA: usize = 25;
 
-/// What the newest games look like; shares are 0 to 1, and NaN without games to measure them by.
+/// What the newest games look like; shares are 0 to 1, and NaN without games.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Signs {
     /// Passes among all plies played by the network, without the two that end a game.
@@ -33,7 +33,7 @@ pub(crate) struct Signs {
     pub(crate) openings: f64,
 }
 
-/// Whether a sign is alarming, and what to say then.
+/// Whether the signs are alarming, and the warning in that case.
 type Alarm = (fn(&Signs) -> bool, fn(&Signs) -> String);
 
 /// Healthy runs of 5x5 and 9x9 had at most 9% passes, 8% early ends, 6% unfinished games, lengths of 1.3 to 2.1 areas,
@@ -100,7 +100,7 @@ pub(crate) struct Health {
     warned: [bool; ALARMS.len()],
 }
 
-/// What is kept of a game.
+/// What is kept about a game.
 struct Facts {
     area: usize,
     /// Plies played by the network, without two final passes.
@@ -133,7 +133,7 @@ impl Facts {
 }
 
 impl Health {
-    /// Takes in a game that has just ended. Returns what is newly alarming.
+    /// Records a game that has just ended. Returns new warnings; each is given once.
     pub(crate) fn take(&mut self, game: &GameRecord) -> Vec<String> {
         if game.size.area() < SMALLEST_AREA {
             return Vec::new();
@@ -143,7 +143,7 @@ impl Health {
         if self.games.len() > GAMES {
             self.games.pop_front();
         }
-        // The signs change slowly.
+        // The signs change slowly, so most games need no check.
         if self.seen < FIRST_GAMES || !self.seen.is_multiple_of(GAMES as u64 / 4) {
             return Vec::new();
         }
@@ -180,7 +180,7 @@ mod tests {
     use tengen_rng::fold;
     use tengen_testing::random_games;
 
-    /// What a run says about many games like these.
+    /// The warnings about many games like these.
     fn warnings(games: &mut dyn FnMut(u64) -> GameRecord) -> Vec<String> {
         let mut health = Health::default();
         (0..2 * FIRST_GAMES)

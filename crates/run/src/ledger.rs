@@ -1,4 +1,4 @@
-//! What does this process add to the cost of a run?
+//! Measures what this process adds to the cost of a run.
 
 use std::time::Instant;
 

@@ -11,7 +11,7 @@
 //! [`run`] does it all; the other functions are its parts, for programs that run one stage in its own process.
 //! A [`Watch`] shows the progress; setting [`Setup::stop`] ends a run cleanly.
 //!
-//! Never here: printing, arguments, protocols for other programs.
+//! This crate never prints, parses arguments, or speaks the protocols of other programs.
 
 mod busy;
 mod failures;
@@ -55,7 +55,7 @@ pub use used::GpuMeter;
 pub use validation::{Comparison, Warnings};
 pub use watch::{Silent, View, Watch};
 
-/// Runs a configuration in the store at `location` until its budget is spent; `None` if `setup.stop` was set before.
+/// Runs a configuration in the store at `location` until its budget is spent; `None` if `setup.stop` is set first.
 ///
 /// # Errors
 /// If the store belongs to another run or cannot be used, or if a part of the run fails. Games and training steps up to
@@ -67,7 +67,7 @@ pub fn run(config: &RunConfig, location: &str, setup: &Setup) -> anyhow::Result<
     run_locked(&mut run)
 }
 
-/// The part of [`run`] for which nobody else may work in the store.
+/// The part of [`run`] that needs the store to itself.
 ///
 /// # Errors
 /// As [`run`].

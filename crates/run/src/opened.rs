@@ -21,10 +21,10 @@ use crate::ranks::Ranks;
 use crate::watch::{Silent, Watch};
 use tengen_config::{Progress, RunConfig};
 
-/// The program that runs, for the report.
+/// The running program, for the report.
 #[derive(Clone, Debug, Default)]
 pub struct Program {
-    /// Its version, with all that is known about the build.
+    /// Its version, with everything known about the build.
     pub version: String,
     /// Its command line, quoted for a shell.
     pub command: String,
@@ -38,7 +38,7 @@ pub struct Setup {
     pub devices: Option<Devices>,
     /// The number format in which networks predict; `None` means that of the configuration.
     pub dtype: Option<PrecisionChoice>,
-    /// This machine's folder for what is not in the store; `None` means a separate folder for each store below
+    /// This machine's folder for data that is not in the store; `None` means a separate folder for each store under
     /// `~/.local/state/tengen`.
     pub scratch: Option<PathBuf>,
     /// Games of each match after the run, where 0 plays none; `None` lets the size of the board and the length of the
@@ -46,7 +46,7 @@ pub struct Setup {
     pub closing_games: Option<usize>,
     /// Seconds for the measurement of settings that are `auto`, when games are first played on a machine.
     pub measured_seconds: f64,
-    /// The program that runs.
+    /// The running program.
     pub program: Program,
     /// Shows what the run does.
     pub watch: Arc<dyn Watch>,
@@ -89,7 +89,7 @@ pub struct Opened {
     pub measured_seconds: f64,
     /// Games of each match after the run; see [`Setup::closing_games`].
     pub closing_games: Option<usize>,
-    /// The program that runs.
+    /// The running program.
     pub program: Program,
     /// Shows what the run does.
     pub watch: Arc<dyn Watch>,
@@ -100,7 +100,7 @@ pub struct Opened {
     /// This machine's own folder for the run: waiting shards and, for stores that are not folders, everything that is
     /// not a game, model or verdict. Created when needed.
     scratch: PathBuf,
-    /// What was warned of.
+    /// The warnings given so far.
     warned: Mutex<BTreeSet<String>>,
 }
 
@@ -170,7 +170,8 @@ impl Opened {
         in_words(&self.selfplay_devices, self.options.precision)
     }
 
-    /// How far the run has come, according to its store. Processes that know no costs count the budget as unspent.
+    /// How far the run has come, according to its store. For processes that do not know the costs: the budget counts as
+    /// unspent.
     ///
     /// # Errors
     /// If the store cannot be read.
@@ -182,8 +183,8 @@ impl Opened {
         })
     }
 
-    /// Opens the run that a store contains, under the configuration of its `run.json`. Somebody else may have made the
-    /// store, so a folder for the sample cache that its configuration names is used only if it exists.
+    /// Opens the run that a store contains, with the configuration in its `run.json`. Somebody else may have made the
+    /// store, so the folder that this configuration names for the sample cache is used only if it exists.
     pub fn existing(location: &str, setup: &Setup) -> anyhow::Result<Opened> {
         let store = Store::open(location, Create::Never)?;
         let Some(stored) = store.run_info()? else {
@@ -255,7 +256,7 @@ impl Opened {
         }
     }
 
-    /// Locks the run and removes what killed processes left in the store. If the store is not a folder, this only
+    /// Locks the run and cleans up what killed processes left in the store. If the store is not a folder, this only
     /// excludes other processes on this machine.
     pub fn lock(&self) -> anyhow::Result<RunLock> {
         let lock = match self.store.local_path() {
@@ -271,7 +272,7 @@ impl Opened {
         Ok(lock)
     }
 
-    /// Warns of something that several looks at the store may find, the first time.
+    /// Logs a warning, but only once if the same problem is found again.
     pub(crate) fn warn_once(&self, warning: String) {
         let mut warned = self.warned.lock().unwrap_or_else(PoisonError::into_inner);
         if !warned.contains(&warning) {
@@ -280,8 +281,8 @@ impl Opened {
         }
     }
 
-    /// The model, or what else was read of it; `None` after a warning that says what becomes of the model if its file
-    /// is damaged.
+    /// What was read of a model, or `None` with a warning if its file is damaged. `warning` says what becomes of the
+    /// model.
     pub(crate) fn unless_damaged<T>(
         &self,
         warning: impl FnOnce() -> String,
@@ -301,7 +302,7 @@ impl Opened {
         Outbox::new(&self.store, &self.scratch.join("spool"), &self.config.loop_config)
     }
 
-    /// From now on, calls wait for an unreachable store until the configured time is up or Ctrl-C is pressed.
+    /// From now on, calls wait for an unreachable store until the configured time is up or the run is stopped.
     pub fn be_patient(&mut self) {
         self.store = self.store.with_patience(Patience {
             limit: Duration::from_secs_f64(self.config.loop_config.patience_seconds),
@@ -309,7 +310,7 @@ impl Opened {
         });
     }
 
-    /// Reports on stderr when calls start waiting for the store and when it is reachable again; for stages with no
+    /// Reports to the user when calls start waiting for the store and when it is reachable again; for stages with no
     /// other display.
     pub fn say_when_away(&self) {
         let (store, patience) = (self.store.clone(), self.config.loop_config.patience_seconds);
@@ -344,7 +345,7 @@ impl Opened {
         let parsed = serde_json::from_value::<NetworkConfig>(network.clone());
         let sizes: Vec<String> = self.config.sizes()?.iter().map(ToString::to_string).collect();
         let differs = match () {
-            // Boards may come and go during a run, but ratings and gates are for the first.
+            // Boards may come and go during a run, but ratings and gates use the first.
             () if stored.sizes.first() != sizes.first() => {
                 let first = |sizes: &[String]| sizes.first().cloned().unwrap_or_default();
                 Some(("the first board", first(&stored.sizes), first(&sizes)))
@@ -370,7 +371,7 @@ impl Opened {
     }
 }
 
-/// Warns of damaged checkpoints that were set aside.
+/// Warns about damaged checkpoints that were set aside.
 pub(crate) fn name_damaged(checkpoints: &[QuarantineNote]) {
     for QuarantineNote { shard, reason, .. } in checkpoints {
         tracing::warn!("{shard} is damaged and was quarantined: {reason}");

@@ -21,9 +21,9 @@ pub struct Outbox {
     folder: PathBuf,
     max_bytes: u64,
     patience: Duration,
-    /// Opened when first needed, or at startup if it has shards in it.
+    /// Opened when first needed, or at startup if its folder exists.
     spool: Option<Spool>,
-    /// Whether shards may wait in the spool. Otherwise nobody need look there.
+    /// Whether the spool may hold shards; otherwise, publishing skips it.
     is_spooled: bool,
     /// Shards that are in neither the store nor the spool; retries keep their names.
     pending: VecDeque<SealedShard>,
@@ -34,7 +34,7 @@ pub struct Outbox {
 struct Away {
     since: Instant,
     ask_next: Instant,
-    /// Whether the spool cannot be used either, and the user has been told.
+    /// Whether a warning was logged that the spool cannot be used either.
     warned: bool,
 }
 
@@ -80,7 +80,7 @@ impl Outbox {
         self.flush()
     }
 
-    /// Takes a shard without trying to publish it.
+    /// Queues a shard without trying to publish it.
     pub fn hold(&mut self, shard: SealedShard) {
         self.pending.push_back(shard);
     }

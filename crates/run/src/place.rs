@@ -1,4 +1,4 @@
-//! Which of the processes that train together is this one? The environment tells, as torchrun or srun set it.
+//! Finds this process's place among those that train together, from the environment that torchrun or srun sets up.
 
 use std::time::Duration;
 
@@ -98,13 +98,13 @@ impl Place {
     }
 }
 
-/// The variables that count; `None` if neither torchrun nor srun has started this process.
+/// The variables to use; `None` if neither torchrun nor srun has started this process.
 fn names(variable: &dyn Fn(&str) -> Option<String>, hosted: bool) -> Option<Names> {
     let named = |name| variable(name).is_some();
     if named("RANK") || named("WORLD_SIZE") || hosted {
         return Some(BY_TORCHRUN);
     }
-    // A batch script, as opposed to what srun starts in it, belongs to a job but to no step.
+    // A batch script, as opposed to what srun starts in it, belongs to a job but not to a step.
     let in_batch_script = named("SLURM_JOB_ID") && !named("SLURM_STEP_ID");
     (named("SLURM_PROCID") && named("SLURM_NTASKS") && !in_batch_script).then_some(BY_SRUN)
 }
@@ -126,31 +126,31 @@ pub enum PlaceError {
          train in one process", names[0], names[1]
     )]
     Half {
-        /// The variables that count.
+        /// The variables in use.
         names: [&'static str; 3],
         /// The one that is missing.
         missing: &'static str,
     },
-    /// There are fewer processes.
+    /// The rank is not below the number of processes.
     #[error(
         "{} is {rank} and {} is {ranks}: expected a rank below the number of processes; start them with torchrun or \
          srun, or correct the variables", names[0], names[1]
     )]
     Rank {
-        /// The variables that count.
+        /// The variables in use.
         names: [&'static str; 3],
         /// The process's rank.
         rank: usize,
         /// The number of processes.
         ranks: usize,
     },
-    /// The place where the processes meet is missing.
+    /// The address at which the processes meet is missing.
     #[error(
         "{} is {ranks}, but {name} is not set: set it to {what}, the same for all processes, or unset {} and {} to \
          train in one process", names[1], names[0], names[1]
     )]
     Host {
-        /// The variables that count.
+        /// The variables in use.
         names: [&'static str; 3],
         /// The number of processes.
         ranks: usize,
@@ -159,7 +159,7 @@ pub enum PlaceError {
         /// What it should be.
         what: &'static str,
     },
-    /// The port is not one.
+    /// The port is not a valid number.
     #[error("MASTER_PORT is {0:?}: expected a number from 1 to 65535")]
     Port(String),
 }
@@ -176,7 +176,7 @@ mod tests {
         ("MASTER_PORT", "29500"),
     ];
 
-    /// The place with these variables, in words.
+    /// The place with these variables, as text.
     fn found(variables: &[(&str, &str)]) -> String {
         let variable = |name: &str| {
             let value = variables.iter().rev().find(|(key, _)| *key == name);

@@ -9,11 +9,11 @@ use tengen_store::{Collection, GameTotals, SealedShard, ShardInfo};
 use crate::outbox::Outbox;
 use tengen_config::LoopConfig;
 
-/// The share of `loop.lead_positions` that finished games may hold before they are published. Otherwise fast self-play
-/// would use up its lead with games that the trainer has not seen, and both would wait for the shard to come of age.
+/// Finished games may hold `loop.lead_positions` divided by this before they are published. Otherwise, fast self-play
+/// would use up its lead with games that the trainer has not seen, and both would wait until the shard is old enough.
 const SHARE_OF_LEAD: u64 = 4;
 
-/// Gathers games and publishes them as shards when there are enough or they are old enough.
+/// Gathers games and publishes them as shards once there are enough or they are old enough.
 pub struct Publisher {
     outbox: Outbox,
     worker: String,
@@ -48,7 +48,7 @@ impl Publisher {
         }
     }
 
-    /// Adds a game played with the models of `generation`.
+    /// Adds a game to the next shard of `generation`.
     pub fn add(&mut self, generation: u32, game: GameRecord) {
         if self.positions == 0 {
             self.since = Instant::now();
@@ -65,7 +65,7 @@ impl Publisher {
         }
     }
 
-    /// Publishes if it is time; returns the shards that have now reached the store.
+    /// Publishes if it is due; returns the shards that have now reached the store.
     ///
     /// # Errors
     /// See [`Outbox::send`].
@@ -107,7 +107,7 @@ impl Publisher {
         };
         let collection = Collection::SelfPlay { generation };
         let shard = SealedShard::new(&collection, &self.worker, self.sequence, games)?;
-        // Only now, so that games that cannot be sealed are not lost silently.
+        // Removed only now, so that games that cannot be sealed are not lost silently.
         self.waiting.remove(&generation);
         self.sequence += 1;
         self.sealed.push(shard.info.clone());

@@ -1,6 +1,6 @@
-//! Can the network still judge positions that it would never play itself? Networks of other programs went blind outside
-//! their own lines. The ends of random games are a simple test: little is left to play for, but no trained player would
-//! come there.
+//! Tests whether the network can still judge positions that it would never reach itself. Networks of other programs
+//! went blind outside their own lines. The ends of random games are a simple test: little is left to play for, but no
+//! trained player would get there.
 
 use tengen_evaluator::{Answer, Player, RandomPlayer, Turn};
 use tengen_records::{EndReason, GameKind, GameRecord, PlyRecord};
@@ -10,28 +10,28 @@ use tengen_samples::{SampleConfig, SampleSource};
 
 use crate::validation::Alarm;
 
-/// Positions asked about in one validation.
+/// Positions per validation.
 pub(crate) const RANDOM_SAMPLES: usize = 128;
 
-/// Games on each board.
+/// Games per board size.
 const GAMES: usize = 32;
 
-/// Positions of a game that are asked about: the last ones.
+/// Positions per game: the last ones.
 const POSITIONS: usize = 8;
 
-/// Random games end long before this many plies per point.
+/// Maximum number of plies per point of the board; random games end long before.
 const MAX_AREAS: usize = 8;
 
 /// Validations before the first warning.
 const MIN_LOOKS: u32 = 10;
 
-/// The mean Brier score from which the network is said to be blind: that of a coin.
+/// The mean Brier score from which the network counts as blind: that of a coin toss.
 const WARN_FROM: f64 = 0.25;
 
 /// The last positions of random games on each of these boards; the same for the same seed.
 ///
 /// # Errors
-/// If a record cannot become samples, which would be a defect.
+/// If a record cannot become samples, which would be a bug.
 pub(crate) fn random_games(sizes: &[Size], rules: Rules, seed: u64) -> anyhow::Result<SampleSource> {
     let mut source = SampleSource::new(SampleConfig::default());
     for &size in sizes {
@@ -94,14 +94,14 @@ fn random_game(size: Size, rules: Rules, seed: u64) -> anyhow::Result<GameRecord
     Ok(game)
 }
 
-/// Watches the Brier score on random games, and warns once if it stays as bad as a coin's.
+/// Watches the Brier score on random games, and warns once if it stays as bad as that of a coin toss.
 #[derive(Debug, Default)]
 pub(crate) struct Blindness {
     brier: Alarm,
 }
 
 impl Blindness {
-    /// Takes in a Brier score. Returns a warning the first time that their mean is too high.
+    /// Records a Brier score. Returns a warning the first time that the mean is too high.
     pub(crate) fn look(&mut self, brier: f64) -> Option<String> {
         if !brier.is_finite() || !self.brier.rings(brier, MIN_LOOKS, WARN_FROM) {
             return None;

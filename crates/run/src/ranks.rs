@@ -1,4 +1,4 @@
-//! Processes that train one network together, as torchrun or srun start them, and what they have to agree on.
+//! Processes that train one network together, as started by torchrun or srun, and what they have to agree on.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use tengen_trainer::TrainerError;
 use crate::opened::Opened;
 use crate::place::Place;
 
-/// How long to look for the processes that are left when a connection broke.
+/// How long to wait for the surviving ranks to report after a connection breaks.
 const MUSTER: Duration = Duration::from_secs(3);
 
 /// The processes that train together, each with a rank from 0. Rank 0 alone writes to the store.
@@ -37,11 +37,12 @@ impl Ranks {
         Ok(Some(Arc::new(Ranks { group, local_rank })))
     }
 
-    /// Opens a run on all ranks: on rank 0 first, which makes what is missing in the store, then on the others. Without
+    /// Opens a run on all ranks: first on rank 0, which creates what the store lacks, then on the others. Without
     /// ranks, just opens it.
     ///
     /// # Errors
-    /// If opening fails here or on rank 0, or if the ranks differ in their configurations.
+    /// If opening fails here or on rank 0, the ranks have different configurations, or they cannot share a batch
+    /// equally.
     pub fn open(ranks: Option<Arc<Ranks>>, open: impl Fn() -> anyhow::Result<Opened>) -> anyhow::Result<Opened> {
         let Some(ranks) = ranks else { return open() };
         let opened = if ranks.is_first() { Some(open()?) } else { None };
@@ -80,25 +81,25 @@ impl Ranks {
         self.group.rank() == 0
     }
 
-    /// The places of this rank's samples in a batch.
+    /// This rank's part of a batch.
     pub(crate) fn part(&self, batch: usize) -> Range<usize> {
         let own = batch / self.group.ranks();
         own * self.group.rank()..own * (self.group.rank() + 1)
     }
 
-    /// The bytes that rank 0 has.
+    /// Broadcasts the bytes of rank 0.
     pub(crate) fn bytes_from_first(&self, bytes: &[u8]) -> anyhow::Result<Vec<u8>> {
         self.group
             .bytes_from_first(bytes)
             .map_err(|error| self.in_words(&error, None))
     }
 
-    /// Adds up numbers over all ranks.
+    /// All-reduces numbers: returns their sums over all ranks.
     pub fn sums<const N: usize>(&self, values: [f64; N]) -> anyhow::Result<[f64; N]> {
         self.group.sums(values).map_err(|error| self.in_words(&error, None))
     }
 
-    /// The error of a step after `steps` steps, in words that say which rank is gone if that is the reason.
+    /// The error of a step after `steps` steps; names the rank that is gone if that is the reason.
     pub(crate) fn explained(&self, error: TrainerError, steps: u64) -> anyhow::Error {
         match error {
             TrainerError::Group(error) => self.in_words(&error, Some(steps)),
@@ -106,7 +107,7 @@ impl Ranks {
         }
     }
 
-    /// Says which rank is gone and how to go on. The group cannot be used afterwards.
+    /// An error that names the ranks that are gone and says how to resume. The group cannot be used afterward.
     fn in_words(&self, error: &GroupError, steps: Option<u64>) -> anyhow::Error {
         let GroupError::Broken(why) = error else {
             return anyhow!("{error}");
@@ -130,7 +131,7 @@ impl Ranks {
         )
     }
 
-    /// The device of this rank: a GPU of its own.
+    /// The device of this rank: the CPU, or a GPU of its own.
     fn device(&self, choice: DeviceChoice) -> anyhow::Result<DeviceChoice> {
         if !choice.resolve()?.is_cuda() {
             return Ok(DeviceChoice::Cpu);
@@ -147,7 +148,7 @@ impl Ranks {
             "LOCAL_RANK is not set, so that this process does not know its GPU: start it with torchrun or srun, or set \
              LOCAL_RANK to the number of the process on its machine",
         )?;
-        // srun may show each process its own GPU alone.
+        // srun may show each process only its own GPU.
         let alone = std::env::var("CUDA_VISIBLE_DEVICES").is_ok_and(|names| !names.is_empty() && !names.contains(','));
         let device = DeviceChoice::Cuda(if alone { 0 } else { local_rank });
         device.resolve()?;

@@ -25,8 +25,8 @@ const IN_FLIGHT: &str = "in_flight.json";
 /// Maximum number of finished games waiting for the publisher.
 const CHANNEL: usize = 4096;
 
-/// Describes the model that self-play should use next, once the run has come this far, with its fair komi. On GPUs, its
-/// weights are there when this returns.
+/// Describes the model that self-play should use next, at this point of the run and with this fair komi. On GPUs, its
+/// weights are loaded when this returns.
 ///
 /// # Errors
 /// If the network cannot be used on a GPU.
@@ -60,7 +60,7 @@ pub fn champion_update(run: &Opened, progress: Progress) -> anyhow::Result<Model
     update(run, &run.weights(&id)?, id.generation(), id.to_string(), progress, komi)
 }
 
-/// Checks that every device of self-play has one of so many threads.
+/// Checks that this many threads are enough to give every device of self-play at least one.
 ///
 /// # Errors
 /// If there are fewer threads than devices.
@@ -128,7 +128,7 @@ pub fn with_books(run: &Opened) -> anyhow::Result<SelfPlayConfig> {
     let mut config = run.config.selfplay.clone();
     let sizes = run.config.sizes()?;
     for book in &mut config.opening.books {
-        // The lines of a text file would mean something else on every board.
+        // On another board, the lines of a text file would mean something else.
         let boards = if tengen_matches::names_boards(Path::new(&book.book)) {
             sizes.len()
         } else {
@@ -147,7 +147,7 @@ pub fn with_books(run: &Opened) -> anyhow::Result<SelfPlayConfig> {
     Ok(config)
 }
 
-/// The distinct lines of a book for boards of this size, all of them legal; none if the book has none.
+/// The distinct lines of a book for boards of this size, all of them legal; empty if the book has none.
 fn lines_for(path: &str, size: Size, rules: Rules) -> anyhow::Result<Vec<Vec<Move>>> {
     let lines = tengen_matches::lines_of_book(Path::new(path), size)
         .with_context(|| format!("cannot read the opening book {path}"))?;
@@ -176,7 +176,7 @@ pub fn threads(run: &Opened) -> usize {
     }
 }
 
-/// Number of groups of each thread.
+/// Number of groups per thread.
 pub fn groups(run: &Opened) -> usize {
     run.config.loop_config.groups_per_worker.unwrap_or(1)
 }

@@ -48,7 +48,8 @@ struct Shared<'a> {
     failures: Failures,
     /// Generation of the newest model.
     generation: AtomicU32,
-    /// Searched positions of the games published by this process, counted as the generator counts them.
+    /// Searched positions of the games that this process has published or spooled, counted as the generator counts
+    /// them.
     published: AtomicU64,
     reanalyzing: Reanalyzing,
 }
@@ -56,7 +57,7 @@ struct Shared<'a> {
 /// Runs until the budget is spent (true) or an interrupt arrives (false).
 pub fn work(run: &Opened) -> anyhow::Result<bool> {
     let mut outbox = run.outbox()?;
-    // Publish shards left from the last start before the store is read.
+    // Publish shards left over from the last start before reading the store.
     outbox.flush()?;
     let (mut training, before) = Training::resume(run)?;
     let on_gpu = run.options.device.resolve()?.is_cuda();
@@ -104,7 +105,8 @@ pub fn work(run: &Opened) -> anyhow::Result<bool> {
     shared.record(Measured::Start(begun));
     let spent = run_threads(&shared, &mut training, &mut publisher);
     run.watch.end();
-    // Whatever ended the threads, and even if one of the next steps fails: keep as many games and steps as possible.
+    // Keep as many games and steps as possible, no matter why the threads ended and even if one of the next steps
+    // fails.
     let (failures, generation) = (shared.failures, shared.generation.into_inner());
     let ledger = clock.read(generator.counters().evaluations + shared.reanalyzing.evaluations());
     let stopped = generator.stop();
@@ -203,7 +205,7 @@ impl Shared<'_> {
     }
 }
 
-/// What a run says about its reanalysis.
+/// The terms of the run's reanalysis.
 fn terms(run: &Opened) -> Terms {
     Terms {
         store: run.store.clone(),
@@ -251,7 +253,7 @@ fn publish(shared: &Shared<'_>, publisher: &mut Publisher, to_trainer: &Sender<S
                 publisher.add(shared.generation.load(Ordering::SeqCst), game.record);
             }
             Err(RecvTimeoutError::Timeout) => {}
-            // The workers stopped on their own; the join reports why.
+            // The workers stopped on their own; stopping the generator returns the reason.
             Err(RecvTimeoutError::Disconnected) => break,
         }
         let shards = publisher.publish_if_due()?;
@@ -261,14 +263,14 @@ fn publish(shared: &Shared<'_>, publisher: &mut Publisher, to_trainer: &Sender<S
         }
         shared.status().trouble = publisher.trouble();
         for shard in shards {
-            // If the trainer is gone, it finds the shard in the store at the next start.
+            // If the trainer is gone, its next start finds the shard in the store.
             to_trainer.send(shard).ok();
         }
     }
     Ok(())
 }
 
-/// The trainer's thread: takes in new shards once they are read and trains as far as the reuse ratio allows.
+/// The trainer's thread: takes in new shards once they have been read, and trains as far as the reuse ratio allows.
 fn train(
     shared: &Shared<'_>,
     training: &mut Training,
@@ -303,7 +305,7 @@ fn train(
     Ok(())
 }
 
-/// Records and shows a validation, and warns if the network remembers or goes blind.
+/// Records and shows a validation, and warns if the network memorizes games or goes blind.
 fn take_validation(shared: &Shared<'_>, warnings: &mut Warnings, comparison: &Comparison) {
     shared.record(Measured::Validation(comparison.event()));
     shared.status().validation = Some(comparison.held_out);
@@ -385,7 +387,7 @@ fn gate(shared: &Shared<'_>, candidates: &Receiver<Candidate>) -> anyhow::Result
     Ok(())
 }
 
-/// Switches self-play to the champion, with the visits that the run's progress asks for.
+/// Switches self-play to the champion, with the visits that the run's progress calls for.
 fn follow_champion(shared: &Shared<'_>, champion: &Candidate) -> anyhow::Result<()> {
     let weights: Weights = match &champion.weights {
         Some(weights) => weights.clone(),
@@ -469,12 +471,12 @@ mod tests {
         let wanted = *WANTED.lock().expect("no panic inside");
         let Some((thread, step)) = wanted else { return };
         let here = std::thread::current().name().unwrap_or_default().to_owned();
-        // The main thread watches the screen; in a test it is called by the test's name.
+        // The main thread draws the screen; in a test, it has the test's name.
         let is_here = here == thread || (thread == "screen" && !THREADS.contains(&here.as_str()));
         assert!(!is_here || shared.status().steps < step, "struck by lightning");
     }
 
-    /// A tiny network on 3x3 that writes no checkpoint by itself.
+    /// A tiny network on 3x3, without periodic checkpoints.
     fn config() -> RunConfig {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../configs/5x5.toml");
         let settings = [

@@ -1,4 +1,4 @@
-//! What does a process begin or resume a run with?
+//! What a process starts or resumes a run with.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use crate::opened::Opened;
 use crate::selfplay;
 use crate::training::Training;
 
-/// What this process begins or resumes the run with; `plays` if it has threads of self-play.
+/// What this process starts or resumes the run with; `plays` is whether it has self-play threads.
 ///
 /// # Errors
 /// If the run's configuration cannot be compared with a shipped one.
@@ -38,7 +38,7 @@ pub fn of(run: &Opened, training: &Training, plays: bool) -> anyhow::Result<Star
     })
 }
 
-/// The start of a run as one sentence, and where to watch it, in 80 columns if the processor has a short name.
+/// The start of a run and where to watch it, in one line that fits 80 columns if the processor has a short name.
 pub(crate) fn in_words(start: &Start, report: &Path) -> String {
     let trained = match start.device.ends_with(&start.trained_in) {
         true => String::new(),
@@ -54,7 +54,7 @@ pub(crate) fn in_words(start: &Start, report: &Path) -> String {
     )
 }
 
-/// A path in the current folder relative to it, which is shorter; any other as it is.
+/// A path inside the current folder relative to it, which is shorter; any other path as it is.
 pub(crate) fn from_here(path: &Path) -> &Path {
     std::env::current_dir()
         .ok()

@@ -56,19 +56,19 @@ pub(crate) struct Status {
     /// Sums over the steps since the last event.
     losses: LossSums,
     last_losses: Option<Losses>,
-    /// How well the network predicted held-out games last.
+    /// The latest validation on held-out games.
     pub validation: Option<Validation>,
     /// Games since the last event.
     recent: GameSums,
     /// Whether self-play still looks like Go.
     health: Health,
-    /// Games since the speed was last updated.
+    /// Rates over the last few seconds.
     speed: Speed,
-    /// What each worker of self-play has done with its time.
+    /// How each self-play worker has spent its time.
     workers: Vec<WorkerTimes>,
-    /// When the trainer computes steps.
+    /// The time that the trainer spends on steps.
     pub training: Busy,
-    /// When the gate plays.
+    /// The time that the gate spends playing.
     pub gating: Busy,
     since: Mark,
 }
@@ -81,7 +81,7 @@ struct Mark {
     used: Used,
     operations: Operations,
     samples: u64,
-    /// Seconds that trainer and gate had worked.
+    /// Seconds that the trainer and the gate had worked.
     worked: [f64; 2],
 }
 
@@ -107,7 +107,7 @@ struct Speed {
     counters: CounterValues,
     games_per_second: f64,
     evaluations_per_second: f64,
-    /// What GPUs and workers do, as text.
+    /// How GPUs and workers spend their time, as text.
     gpu: Option<String>,
     used: Used,
 }
@@ -122,7 +122,7 @@ impl Status {
         }
     }
 
-    /// The status of a run that has come so far, with models up to a generation, and is about to start or resume.
+    /// The status of a run with this progress and with models up to `generation`, which is about to start or resume.
     pub(crate) fn resumed(training: &Training, generation: u32, progress: Progress) -> Status {
         let now = Instant::now();
         let mut status = Status {
@@ -196,7 +196,7 @@ impl Status {
         self.last_losses = Some(*losses);
     }
 
-    /// Adds a game that has just ended. Returns warnings about what games have come to look like.
+    /// Adds a game that has just ended. Returns warnings if recent games do not look healthy.
     pub(crate) fn add_game(&mut self, game: &GameRecord) -> Vec<String> {
         let sums = &mut self.recent;
         sums.games += 1;
@@ -358,7 +358,7 @@ impl Status {
         events
     }
 
-    /// Seconds that trainer and gate have worked.
+    /// Seconds that the trainer and the gate have worked.
     fn worked(&self) -> [f64; 2] {
         [self.training, self.gating].map(|busy| busy.seconds())
     }
@@ -404,13 +404,13 @@ impl Status {
     }
 }
 
-/// What the servers of all GPUs have done.
+/// The statistics of all GPU servers together.
 fn gpus() -> ServerStats {
     let servers = gpu_servers().into_iter().map(|(_, stats)| stats);
     servers.fold(ServerStats::default(), ServerStats::and)
 }
 
-/// Shares of the time of all workers in which they descended, predicted, and absorbed.
+/// Shares of the workers' total time spent descending, predicting, and absorbing.
 fn shares_of_time(run: &Opened, counts: &CounterValues, seconds: f64) -> [f64; 3] {
     let all = selfplay::threads(run) as f64 * seconds * 1e9;
     [counts.descend_ns, counts.predict_ns, counts.absorb_ns].map(|ns| ns as f64 / all)

@@ -25,7 +25,7 @@ use crate::opened::Opened;
 use crate::training::Training;
 use tengen_config::Ledger;
 
-/// The champion's visits in every measurement here.
+/// The champion's visits per move in every measurement here.
 const VISITS: u32 = 64;
 
 /// The players that the champion is measured against.
@@ -34,7 +34,7 @@ const OPPONENTS: [&str; 2] = ["random", "mcts,playouts=1000"];
 /// The fewest games of a match, unless none are wanted.
 const FEWEST_GAMES: usize = 4;
 
-/// Seconds of the run for each game of a match, so that the matches stay short beside a short run.
+/// Seconds of the run per game of a match, so that the matches stay short relative to a short run.
 const RUN_SECONDS_PER_GAME: f64 = 1.5;
 
 /// Games played side by side in each match: they share batches, and some finish early enough to show progress.
@@ -115,7 +115,7 @@ impl Summary {
             first_move: subject.first_move()?,
             results,
         };
-        // Without its matches it is not stored, so that a later start can still play them.
+        // A summary without its matches is not stored, so that a later start can still play them.
         if played {
             run.store.files().put_new(&path, sealed_json(&summary))?;
         }
@@ -219,8 +219,8 @@ impl From<Rating> for Rated {
     }
 }
 
-/// Games of each match: at most so many that a match takes seconds on a board of this size, and fewer after a short
-/// run.
+/// Games of each match: few enough that a match takes seconds on a board of this size, and fewer after a short run.
+/// Boards larger than 9x9 get none.
 fn affordable_games(size: Size, run_seconds: f64) -> usize {
     let most = match size.area() {
         0..=25 => 100,
@@ -241,13 +241,14 @@ struct Subject<'a> {
 }
 
 impl Subject<'_> {
-    /// Games of each match: as many as asked, otherwise as many as are affordable for the size of the board and the
+    /// Games of each match: as many as asked for, otherwise as many as are affordable for the size of the board and the
     /// length of the run.
     fn games(&self, asked: Option<usize>, run_seconds: f64) -> usize {
         asked.unwrap_or_else(|| affordable_games(self.size, run_seconds))
     }
 
-    /// Half a point less than the board's area where Black can own the whole board, otherwise the champion's fair komi.
+    /// Half a point less than the board's area on 5x5 under area scoring, where Black can own the whole board;
+    /// otherwise the champion's fair komi.
     fn komi(&self) -> anyhow::Result<Komi> {
         let by_area = self.run.config.rules.scoring != Scoring::Territory;
         if by_area && self.size == Size::square(5)? {
@@ -295,7 +296,7 @@ impl Subject<'_> {
         let (done, all) = (Mutex::new(0), (jobs.len() * games) as u64);
         self.run.watch.closing_games(0, all);
         let count = || {
-            // Locked while it is shown, so that the watch sees the numbers in order.
+            // Stays locked during the call, so that the watch sees the numbers in order.
             let mut done = done.lock().unwrap_or_else(PoisonError::into_inner);
             *done += 1;
             self.run.watch.closing_games(*done, all);

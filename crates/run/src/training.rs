@@ -48,7 +48,7 @@ pub struct Training {
     source: SampleSource,
     /// Reads the shards that were offered.
     loader: Loader,
-    /// Games that were searched again, if the run does that.
+    /// Reanalyzed games, if reanalysis is on.
     refreshed: Option<Refreshed>,
     /// The ends of random games, which the network should be able to judge.
     random: SampleSource,
@@ -59,9 +59,9 @@ pub struct Training {
     games: u64,
     /// Shards in quarantine, including those found by earlier processes.
     damaged: Vec<ShardInfo>,
-    /// Which komi the network considers fair on the boards that are played, and considered fair on those that were.
+    /// The komi that the network considers fair on each board; for boards no longer played, its last answer.
     fair_komi: FairKomi,
-    /// The step after which it is asked again.
+    /// The step from which on it is asked again.
     ask_again_at: u64,
     parent: Option<String>,
     checkpointed: Instant,
@@ -69,9 +69,9 @@ pub struct Training {
     guard: Option<Guard>,
     /// Whether the warning about an oversized window was printed.
     warned: bool,
-    /// Whether the last step completed. A step that diverged or panicked leaves unusable weights.
+    /// Whether the weights are usable: not after a step that diverged or panicked.
     sound: bool,
-    /// The losses of steps that nobody has been told yet, the oldest first.
+    /// Losses that have not been returned yet, oldest first.
     losses: Vec<Losses>,
 }
 
@@ -90,8 +90,8 @@ impl Training {
         }
     }
 
-    /// Hands shards to the threads that read and check games; those that were offered or taken in before are ignored.
-    /// Never waits.
+    /// Hands shards to the threads that read and check games; ignores those that were offered or taken in before. Never
+    /// waits.
     ///
     /// # Errors
     /// If a thread cannot be started.
@@ -110,8 +110,8 @@ impl Training {
         Ok(shards.into_iter().try_for_each(|shard| refreshed.offer(shard))?)
     }
 
-    /// Takes in the offered shards that are ready, in the order in which they were offered; until then, neither their
-    /// positions nor their games count. Never waits.
+    /// Takes in the offered shards that are ready, in the order in which they were offered. Until then, neither their
+    /// positions nor their games count. Never waits for a shard.
     ///
     /// # Errors
     /// As [`Training::take_in`].
@@ -132,7 +132,7 @@ impl Training {
         self.hold(good.iter().map(|shard| shard.info().clone()).collect(), good)
     }
 
-    /// Adds shards, of which some may have been read, advances the window, and reads what it lacks.
+    /// Adds shards, some of which may have been read already, advances the window, and reads what it lacks.
     fn hold(&mut self, shards: Vec<ShardInfo>, ready: Vec<ReadShard>) -> anyhow::Result<()> {
         self.positions += shards.iter().map(ShardInfo::positions).sum::<u64>();
         self.games += shards.iter().map(ShardInfo::games).sum::<u64>();
@@ -195,12 +195,12 @@ impl Training {
             && (self.trained() + samples) as f64 <= self.positions as f64 * self.reuse()
     }
 
-    /// Samples trained on per position of self-play: `loop.reuse`, and more by as many as come from reanalyzed games.
+    /// Samples trained on per position of self-play: `loop.reuse`, scaled up by those drawn from reanalyzed games.
     fn reuse(&self) -> f64 {
         self.config.loop_config.reuse * self.config.reanalysis.draws()
     }
 
-    /// Goes on with a larger network if the configuration asks for one from here on.
+    /// Switches to a larger network if the configuration calls for one at this point.
     fn grow_if_due(&mut self) -> anyhow::Result<()> {
         let (from, into) = (self.trainer.network(), self.config.network_at(self.positions));
         if !from.can_grow_into(&into) {
@@ -221,21 +221,21 @@ impl Training {
         Ok(())
     }
 
-    /// What this process says to the others with its next step, if it does not train alone.
+    /// Sets the word that this process sends to the others with its next step, if it does not train alone.
     pub fn say(&mut self, word: Word) {
         self.trainer.say(word);
     }
 
-    /// What some process has said with the last step.
+    /// The combined word of all processes from the last step.
     pub fn heard(&self) -> Word {
         self.trainer.heard()
     }
 
-    /// Draws a batch from the window and trains on it. `ledger` is the cost of the run so far. Processes that train
-    /// together train on a part of the batch each.
+    /// Draws a batch from the window and trains on it. `ledger` is the cost of the run so far. When several processes
+    /// train together, each trains on its part of the batch.
     ///
-    /// Returns the losses that are known now and have not been returned before, the oldest first: on the CPU those of
-    /// this step, on a GPU, which does not wait for the steps, those of earlier ones.
+    /// Returns the losses that have become known since the last call, oldest first: on the CPU, those of this step; on
+    /// a GPU, which is not waited for, those of earlier steps.
     pub fn step(&mut self, ledger: &Ledger) -> anyhow::Result<Vec<Losses>> {
         self.grow_if_due()?;
         let spent = self.config.budget.spent(ledger, self.games, self.steps());
@@ -261,7 +261,7 @@ impl Training {
         Ok(std::mem::take(&mut self.losses))
     }
 
-    /// Waits until all steps are done, and returns the losses that [`Training::step`] has not returned.
+    /// Waits until all steps are done, and returns the losses that [`Training::step`] has not returned yet.
     ///
     /// # Errors
     /// If one of the steps diverged or a GPU failed.
@@ -270,7 +270,7 @@ impl Training {
         Ok(std::mem::take(&mut self.losses))
     }
 
-    /// Waits until all steps are done, before the weights are used for anything that lasts.
+    /// Waits until all steps are done. Call it before using the weights for anything that lasts.
     fn wait(&mut self) -> anyhow::Result<()> {
         let settled = self.trainer.settle();
         let losses = self.judged(settled)?;
@@ -278,7 +278,7 @@ impl Training {
         Ok(())
     }
 
-    /// Notes whether steps have left usable weights.
+    /// Records whether steps have left usable weights.
     fn judged<T>(&mut self, steps: Result<T, TrainerError>) -> anyhow::Result<T> {
         self.sound = !matches!(steps, Err(TrainerError::Diverged { .. }));
         match &self.ranks {
@@ -317,7 +317,7 @@ impl Training {
         }))
     }
 
-    /// Takes in new shards in several processes that train together: those that rank 0 names.
+    /// Takes in new shards on all ranks: those that rank 0 passes in.
     ///
     /// # Errors
     /// See [`Training::take_in`].
@@ -340,7 +340,7 @@ impl Training {
         &self.window.shards
     }
 
-    /// Number of positions that self-play may generate beyond those taken in.
+    /// Number of positions that self-play may generate beyond those of the shards offered or taken in.
     pub fn lead(&self) -> u64 {
         let settings = &self.config.loop_config;
         let used = (self.trained() as f64 / self.reuse()) as u64;
@@ -375,7 +375,7 @@ impl Training {
         self.trainer.precision()
     }
 
-    /// What the trainer computes on, for people: device and number format.
+    /// The trainer's device and number format, as text.
     pub fn device_in_words(&self) -> String {
         in_words(&[self.trainer.device().into()], self.precision())
     }
@@ -420,19 +420,20 @@ impl Training {
         self.refreshed.as_ref().map_or(0, Refreshed::positions)
     }
 
-    /// The komi at which games are even, according to the averaged weights of the last steps; 0 before the first step.
+    /// The komi at which games are even, as last judged by the averaged weights or, after a resume, as stated by the
+    /// newest model; 0 if unknown.
     pub fn fair_komi(&self) -> &FairKomi {
         &self.fair_komi
     }
 }
 
-/// The games of self-play: those that rank 0 sees, so that processes that train together draw from the same window.
+/// The self-play games that rank 0 sees, so that processes that train together draw from the same window.
 fn listing(store: &Store, ranks: Option<&Ranks>) -> anyhow::Result<GamesListing> {
     let list = || Ok(store.games().list(&GamesOf::SelfPlay)?);
     ranks.map_or_else(list, |ranks| agreed(ranks, list))
 }
 
-/// The listing of rank 0, on all ranks.
+/// Broadcasts the listing of rank 0.
 fn agreed(ranks: &Ranks, own: impl FnOnce() -> anyhow::Result<GamesListing>) -> anyhow::Result<GamesListing> {
     let bytes = match ranks.is_first() {
         true => own()?.to_bytes(),

@@ -1,5 +1,5 @@
-//! Which settings does a machine choose? Those that are `auto` are measured once for each kind of machine and workload,
-//! when games are first played there, and kept in the store.
+//! Chooses the settings that are `auto`: measures them once for each kind of machine and workload, when games are first
+//! played there, and keeps them in the store.
 
 use std::sync::atomic::Ordering;
 
@@ -14,7 +14,7 @@ use tengen_tune::{Tuning, Wanted};
 
 use crate::opened::Opened;
 
-/// Settings that a measurement has found, as in the store.
+/// Settings that a measurement has found, as kept in the store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Found {
     games_per_group: u32,
@@ -22,7 +22,7 @@ struct Found {
     groups_per_worker: usize,
 }
 
-/// What is played with if the user stops the run before anything is measured.
+/// The settings if the user stops the run before anything is measured.
 const STOPPED: Found = Found {
     games_per_group: 1,
     workers: 0,
@@ -30,8 +30,9 @@ const STOPPED: Found = Found {
 };
 
 impl Opened {
-    /// Replaces every setting that is `auto` by what suits this machine. Call it before games are played. A machine of
-    /// the same kind has measured them before if the store says so; otherwise this takes [`Opened::measured_seconds`].
+    /// Replaces every setting that is `auto` with what suits this machine. Call it before games are played. If the
+    /// store has a measurement by a machine of the same kind, uses that; otherwise, measures for
+    /// [`Opened::measured_seconds`].
     ///
     /// # Errors
     /// If the network cannot be used on the device, or the store fails.
@@ -65,7 +66,7 @@ impl Opened {
         Ok(())
     }
 
-    /// What the store keeps at this path, if anything.
+    /// The settings that the store keeps at this path, if any.
     fn kept(&self, path: &str) -> anyhow::Result<Option<Found>> {
         let Some(bytes) = self.store.files().get(path)? else {
             return Ok(None);
@@ -79,7 +80,7 @@ impl Opened {
         read(&bytes).with_context(failed).map(Some)
     }
 
-    /// Measures, and keeps what is found in the store; `None` if the user stopped the run meanwhile.
+    /// Measures the settings and keeps them in the store; `None` if the user stops the run meanwhile.
     fn measure(&self, path: &str) -> anyhow::Result<Option<Found>> {
         let progress = |what: &str| self.watch.closing_step(Some(&format!("measuring {what}")));
         let stopped = || self.stop.load(Ordering::SeqCst);
@@ -107,12 +108,12 @@ impl Opened {
         let kept = json!({ "settings": found, "measured": tuning });
         match self.store.files().put_new(path, serde_json::to_vec_pretty(&kept)?)? {
             Put::Created => Ok(Some(found)),
-            // Another process on such a machine was faster; all should play with the same settings.
+            // Another process on a machine of this kind was faster; all should use the same settings.
             Put::Exists => Ok(self.kept(path)?.or(Some(found))),
         }
     }
 
-    /// Where the store keeps what a machine like this one has found for this workload.
+    /// Where the store keeps the settings found by machines like this one for this workload.
     fn path_of_found(&self) -> anyhow::Result<String> {
         let config = &self.given;
         let kind = json!({
@@ -152,7 +153,7 @@ fn open_settings(config: &RunConfig) -> Vec<&'static str> {
         .collect()
 }
 
-/// Replaces what is `auto`.
+/// Replaces the settings that are `auto`.
 fn apply(config: &mut RunConfig, found: Found) {
     fn settle<T: Copy>(setting: &mut Setting<T>, found: T) {
         *setting = Setting::Is(setting.unwrap_or(found));
@@ -171,7 +172,7 @@ mod tests {
     use crate::opened::Setup;
     use crate::watch::Watch;
 
-    /// Keeps what is said.
+    /// Keeps the messages.
     #[derive(Default)]
     struct Heard(Mutex<Vec<String>>);
 
@@ -217,7 +218,7 @@ mod tests {
             said.contains(&format!("selfplay.games_per_group = {games} (measured and kept")),
             "{said}"
         );
-        // What was given stays as it was, so that a resumed run has not changed.
+        // The given configuration keeps its `auto`, so a resumed run has no changed settings.
         assert!(first.given.selfplay.games_per_group.is_auto());
         let (again, said) = open(&config);
         assert_eq!(again.config.selfplay.games_per_group, games);
@@ -227,7 +228,7 @@ mod tests {
         );
         let kept = |run: &Opened| run.store.files().list("tuned").expect("a listing").len();
         assert_eq!(kept(&again), 1);
-        // Another workload is measured for itself; a damaged file is named.
+        // Another workload gets a measurement of its own; a damaged file is named in the error.
         let (other, _) = open(&load(&["selfplay.games_per_group=auto", "loop.workers=2"]));
         assert_eq!(kept(&other), 2);
         let (none, said) = open(&load(&["selfplay.games_per_group=48", "loop.workers=2"]));

@@ -1,4 +1,4 @@
-//! What have the workers and the GPUs of this process done with their time?
+//! How the workers and the GPUs of this process have spent their time.
 
 use std::time::Instant;
 
@@ -6,7 +6,7 @@ use tengen_network::{Bucket, GpuUsage, gpu_usage};
 use tengen_report::metrics::{GpuBucket, Selfplay, WorkerSeconds};
 use tengen_selfplay::WorkerTimes;
 
-/// The time of all workers, and what every GPU did, up to a moment or between two.
+/// The time of all workers and the usage of every GPU, up to some moment or between two.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Used {
     workers: Vec<WorkerTimes>,
@@ -14,7 +14,7 @@ pub(crate) struct Used {
 }
 
 impl Used {
-    /// Up to now, if the workers' times are these.
+    /// The usage up to now, given the workers' times.
     pub(crate) fn now(workers: &[WorkerTimes]) -> Used {
         Used {
             workers: workers.to_vec(),
@@ -22,7 +22,7 @@ impl Used {
         }
     }
 
-    /// What was done after `before`.
+    /// The usage since `before`.
     pub(crate) fn since(&self, before: &Used) -> Used {
         let worker =
             |(number, now): (usize, &WorkerTimes)| now.since(&before.workers.get(number).copied().unwrap_or_default());
@@ -60,12 +60,12 @@ impl Used {
         all
     }
 
-    /// The mean of a figure of the GPUs in seconds, as a share of so many seconds; NaN without a GPU.
+    /// A figure of the GPUs in seconds, as a mean over them and a share of `seconds`; NaN without a GPU.
     fn share(&self, seconds: f64, figure: impl Fn(&GpuUsage) -> f64) -> f64 {
         self.gpus.iter().map(|(_, usage)| figure(usage)).sum::<f64>() / self.gpus.len() as f64 / seconds
     }
 
-    /// An event with these figures, for what was done in so many seconds.
+    /// The event with these figures added, for a time of this many seconds.
     pub(crate) fn over(&self, event: Selfplay, seconds: f64) -> Selfplay {
         let buckets = self.buckets();
         let worker = |times: &WorkerTimes| WorkerSeconds {
@@ -84,7 +84,7 @@ impl Used {
         }
     }
 
-    /// One line for the screen, for what was done in so many seconds; `None` without a GPU.
+    /// One line for the screen, for a time of this many seconds; `None` without a GPU.
     pub(crate) fn in_words(&self, seconds: f64) -> Option<String> {
         if self.gpus.is_empty() {
             return None;
@@ -104,7 +104,7 @@ impl Used {
     }
 }
 
-/// How busy the GPUs of this process are between one look and the next.
+/// Measures how busy the GPUs of this process are between calls.
 #[derive(Debug)]
 pub struct GpuMeter {
     before: Used,
@@ -121,8 +121,8 @@ impl Default for GpuMeter {
 }
 
 impl GpuMeter {
-    /// The share of the time since the last look, or since the meter was made, in which a GPU was busy: the mean of all
-    /// GPUs that were used. `None` if there is none.
+    /// The share of the time since the last call, or since the meter was created, in which a GPU was busy: the mean
+    /// over all GPUs in use. `None` if there are none.
     pub fn busy(&mut self) -> Option<f64> {
         let used = Used::now(&[]);
         let seconds = self.looked.elapsed().as_secs_f64();
@@ -135,7 +135,7 @@ impl GpuMeter {
     }
 }
 
-/// The share of rows that nobody asked for; NaN without batches.
+/// The share of the computed rows that are padding; NaN without batches.
 fn padding(buckets: &[GpuBucket]) -> f64 {
     let computed: u64 = buckets.iter().map(|bucket| bucket.rows * bucket.batches).sum();
     let asked: u64 = buckets.iter().map(|bucket| bucket.asked).sum();

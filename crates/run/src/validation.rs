@@ -1,12 +1,12 @@
-//! Does the network learn, or does it only remember? Compares its predictions on held-out games, which are never
-//! trained on, with those on the training window.
+//! Detects memorization: compares the network's predictions on held-out games, which are never trained on, with those
+//! on the training window.
 
 use tengen_report::metrics;
 use tengen_trainer::Validation;
 
 use crate::random_games::Blindness;
 
-/// Positions of either kind in one validation.
+/// Positions of each kind per validation.
 pub(crate) const SAMPLES: usize = 512;
 
 /// Fewer held-out games than this say more about themselves than about the network.
@@ -18,12 +18,13 @@ const MIN_LOOKS: u32 = 5;
 /// Weight of the newest figure in a running mean.
 const RATE: f64 = 0.2;
 
-/// The mean gap, as a share of the loss on the window, from which the network is said to remember if there are many
+/// The mean gap, as a share of the loss on the window, from which the network counts as memorizing if there are many
 /// held-out games. With a reuse of 50, runs of `configs/5x5.toml` exceeded 0.5 within a minute.
 const WARN_FROM: f64 = 0.25;
 
-/// What is added to that for one held-out game; for more, it falls with their square root. In 16 sound runs of
-/// `configs/5x5.toml`, single gaps with 21 to 50 games had a standard deviation of 0.11, and mean gaps came to 0.28.
+/// What is added to that for one held-out game; for more games, it falls with the square root of their number. In 16
+/// sound runs of `configs/5x5.toml`, single gaps with 21 to 50 games had a standard deviation of 0.11, and mean gaps
+/// came to 0.28.
 const CHANCE: f64 = 0.65;
 
 /// One comparison of the network's predictions.
@@ -78,7 +79,7 @@ impl Comparison {
     }
 }
 
-/// What validations show over time, as warnings.
+/// Turns what validations show over time into warnings.
 #[derive(Debug, Default)]
 pub struct Warnings {
     remembering: Remembering,
@@ -86,7 +87,7 @@ pub struct Warnings {
 }
 
 impl Warnings {
-    /// Takes in a comparison. Returns warnings if the network remembers games or goes blind, each once.
+    /// Records a comparison. Returns warnings if the network memorizes games or goes blind, each once.
     pub fn look(&mut self, comparison: &Comparison) -> impl Iterator<Item = String> + use<> {
         let remembers = self.remembering.look(comparison);
         remembers
@@ -95,7 +96,7 @@ impl Warnings {
     }
 }
 
-/// A running mean, which rings once if it gets too high.
+/// A running mean that raises an alarm once if it gets too high.
 #[derive(Debug, Default)]
 pub(crate) struct Alarm {
     /// The running mean.
@@ -105,7 +106,7 @@ pub(crate) struct Alarm {
 }
 
 impl Alarm {
-    /// Takes in a figure. True the first time that the mean of at least so many is no lower than the limit.
+    /// Records a figure. True the first time that the mean of at least `min_looks` figures reaches `limit`.
     pub(crate) fn rings(&mut self, figure: f64, min_looks: u32, limit: f64) -> bool {
         self.looks += 1;
         self.mean += (figure - self.mean) * RATE.max(1.0 / f64::from(self.looks));
@@ -122,7 +123,7 @@ pub(crate) struct Remembering {
 }
 
 impl Remembering {
-    /// Takes in a comparison. Returns a warning the first time that the mean gap is wide.
+    /// Records a comparison. Returns a warning the first time that the mean gap is wide.
     pub(crate) fn look(&mut self, comparison: &Comparison) -> Option<String> {
         let gap = comparison.gap();
         if comparison.games < MIN_GAMES || !gap.is_finite() {
@@ -143,7 +144,7 @@ impl Remembering {
     }
 }
 
-/// The mean gap from which the network is said to remember, with so many held-out games in the window.
+/// The mean gap from which the network counts as memorizing, with this many held-out games in the window.
 fn warn_from(games: usize) -> f64 {
     WARN_FROM + CHANCE / (games as f64).sqrt()
 }

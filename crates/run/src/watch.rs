@@ -9,7 +9,7 @@ pub struct View {
     pub training: String,
     /// The parts of the loss; empty before the first step of this process.
     pub losses: String,
-    /// What GPUs and workers do with their time; `None` on the CPU.
+    /// How GPUs and workers spend their time; `None` on the CPU.
     pub gpu: Option<String>,
     /// The running or most recent gate match.
     pub gate: String,
@@ -19,13 +19,13 @@ pub struct View {
     pub waiting: Option<String>,
     /// The share of the budget that is spent, 0 to 1; `None` if the run has no end.
     pub spent: Option<f64>,
-    /// Seconds that the run has gone on, all its starts together.
+    /// Seconds that the run has taken so far, over all its starts.
     pub seconds: f64,
     /// Estimated seconds until the budget is spent.
     pub seconds_left: Option<f64>,
 }
 
-/// Receives what a run has to show. Every method does nothing unless it is overridden. Calls come from several threads.
+/// Receives what a run has to show. Methods do nothing unless overridden. Calls come from several threads.
 pub trait Watch: Send + Sync {
     /// The threads of a run start; `title` names the run.
     fn begin(&self, _title: &str) {}
@@ -39,8 +39,8 @@ pub trait Watch: Send + Sync {
     /// A message for the user, one sentence long.
     fn say(&self, _sentence: &str) {}
 
-    /// A step before or at the end of a run that may take long; the text replaces that of the step before. `None` if no
-    /// such step is in progress any more.
+    /// A step before or at the end of a run that may take long; the text replaces that of the previous step. `None`
+    /// once no such step is in progress.
     fn closing_step(&self, _text: Option<&str>) {}
 
     /// Progress of the matches after a run, in games; called with 0 first and until `done` reaches `all`, unless the

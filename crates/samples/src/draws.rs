@@ -1,13 +1,13 @@
-//! Which position does a random number draw? Positions are drawn by weight.
+//! Maps random numbers to positions, which are drawn by weight.
 
 use std::collections::VecDeque;
 
 use crate::stored_game::StoredGame;
 
-/// The cumulative weights of some games, in which a position is found by binary search.
+/// The cumulative weights of some games, searched by bisection to find a position.
 #[derive(Default)]
 pub(crate) struct Draws {
-    /// Cumulative weight up to and including each game, in the order of shards and games. Counts what was dropped, too.
+    /// The cumulative weight up to and including each game, in the order of shards and games. Includes dropped games.
     cumulative: VecDeque<u64>,
     /// Shard and game of every entry of `cumulative`. Shards are numbered from the first one ever added.
     places: VecDeque<(u32, u32)>,
@@ -19,7 +19,7 @@ pub(crate) struct Draws {
 }
 
 impl Draws {
-    /// Memory in bytes for each game.
+    /// Memory per game in bytes.
     pub(crate) const ENTRY_BYTES: usize = size_of::<u64>() + size_of::<(u32, u32)>();
 
     pub(crate) fn clear(&mut self) {
@@ -69,7 +69,7 @@ impl Draws {
         self.positions
     }
 
-    /// The shard, the game in it, and the offset within that game's weights of an offset below [`Draws::total`].
+    /// The shard, the game in it, and the offset within that game's weights, for an offset below [`Draws::total`].
     pub(crate) fn find(&self, offset: u64) -> (usize, usize, u64) {
         let offset = self.dropped + offset;
         let number = self.cumulative.partition_point(|&sum| sum <= offset);

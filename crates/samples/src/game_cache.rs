@@ -1,8 +1,8 @@
-//! Where the unpacked games of the window are kept: in memory-mapped scratch files, or in memory if there is no disk.
+//! The cache of the window's unpacked games: in memory-mapped scratch files, or in memory if there is no disk.
 //!
 //! A scratch file holds the games of one shard. It is unlinked before its first byte is written: no other process can
-//! reach or change it, there are no leftovers of an earlier process to check, and its space is freed however the
-//! process ends. The cache is rebuilt from the shards at the next start.
+//! reach or change it, an earlier process leaves no files behind, and its space is freed however the process ends. The
+//! cache is rebuilt from the shards at the next start.
 
 use std::fs::File;
 use std::io::{ErrorKind, Write};
@@ -12,23 +12,23 @@ use memmap2::{Advice, Mmap, MmapOptions, UncheckedAdvice};
 use rustix::fs::{FallocateFlags, fallocate};
 use rustix::io::Errno;
 
-/// Number of bytes written at once. A page fault maps the pages that the system keeps together, and it keeps together
+/// The number of bytes per write. A page fault maps all pages that the system keeps together, and it keeps together
 /// what was written together: with large writes, reading one position would fill megabytes of memory.
 const WRITTEN_AT_ONCE: usize = 16 << 10;
 
-/// The place for unpacked games.
+/// Where unpacked games are kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum GameCache {
     /// In memory.
     Memory,
     /// In unlinked files in this folder, which is created if missing.
     Folder(PathBuf),
-    /// The same for a folder inside that of a store. If the store's folder is unavailable, it is not created; the files
+    /// Like `Folder`, for a folder inside a store's. If the store's folder is unavailable, it is not created; the files
     /// then go to the system's temporary folder.
     Inside(PathBuf),
 }
 
-/// How a scratch file is written: in one attempt, or in several if the disk is full.
+/// Runs the write of a scratch file: once, or with retries while the disk is full.
 pub(crate) type Attempts<'a> = &'a dyn Fn(&mut dyn FnMut() -> std::io::Result<Mmap>) -> std::io::Result<Mmap>;
 
 /// The unpacked games of one shard.
@@ -59,7 +59,7 @@ impl GameCache {
     /// Stores the unpacked games of a shard.
     ///
     /// # Errors
-    /// [`CacheError`] if the disk is full in the last of the attempts, or the folder cannot be used.
+    /// [`CacheError`] if the disk is still full at the last attempt, or the folder cannot be used.
     pub(crate) fn keep(&self, bytes: Vec<u8>, attempts: Attempts<'_>) -> Result<Block, CacheError> {
         match self {
             // An empty file cannot be mapped.
@@ -102,7 +102,7 @@ impl Block {
         }
     }
 
-    /// Releases the memory of mapped pages. The bytes stay in the file and are paged in again on access.
+    /// Releases the memory of mapped pages. The bytes stay in the file and are paged back in on access.
     #[allow(unsafe_code)]
     pub(crate) fn release(&self) {
         if let Block::Mapped(map) = self {
@@ -122,12 +122,13 @@ fn map(mut file: File, bytes: &[u8]) -> std::io::Result<Mmap> {
     }
     // SAFETY: the file is unlinked and this handle is the only one; it is never written or truncated again.
     let map = unsafe { MmapOptions::new().map(&file)? };
-    // Positions are drawn at random: read-ahead would only fill memory. Without this advice, everything still works.
+    // Positions are drawn at random, so read-ahead would only fill memory. If the system refuses the advice, everything
+    // still works.
     let _ = map.advise(Advice::Random);
     Ok(map)
 }
 
-/// Allocates the disk space up front, so that a full disk is an error here and not a fault when a page is accessed.
+/// Allocates the disk space up front, so that a full disk is an error here rather than a fault when a page is accessed.
 fn reserve(file: &File, bytes: u64) -> std::io::Result<()> {
     match fallocate(file, FallocateFlags::empty(), 0, bytes) {
         // Some file systems do not support this; there, a full disk shows up as a write error.

@@ -1,9 +1,9 @@
-//! Which games are never trained on?
+//! Selects the held-out games, which are never trained on.
 
 use sha2::{Digest, Sha256};
 
-/// Whether a game is among the share of games, 0 to 1, that is never trained on, so that the losses on it tell learning
-/// from remembering.
+/// Whether a game is in the held-out share, 0 to 1, that is never trained on, so that the losses on it tell learning
+/// from memorization.
 ///
 /// The game's id alone decides: with u = the first 8 bytes, big-endian, of SHA-256("held_out" LF game_id), divided by
 /// 2^64 (LF is the byte 10), the game is held out if u < share. So the choice is the same in every process, and a

@@ -1,4 +1,4 @@
-//! What is a network taught by a game? Its moves or the policies stored with it, and what is known of its result.
+//! What a game teaches a network: its moves or the policies stored with it, and what is known of its result.
 
 use std::borrow::Cow;
 
@@ -22,10 +22,10 @@ pub enum PolicyFrom {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ValueFrom {
-    /// The result that the final position counts to, if the game was played out.
+    /// The result of counting the final position, if the game was played out.
     #[default]
     Counted,
-    /// The result that the game's file states, be it a score, a resignation or a loss on time.
+    /// The result that the game's file states, whether a score, a resignation, or a loss on time.
     Claimed,
     /// The values stored with the plies, at every ply that was searched.
     Labels,
@@ -37,15 +37,15 @@ pub enum ValueFrom {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OwnershipFrom {
-    /// The owners that the final position counts to, if the game was played out.
+    /// The owners found by counting the final position, if the game was played out.
     #[default]
     Counted,
-    /// The owners that a teacher expects, at every ply that has them; at the others those that the final position
-    /// counts to, if the game was played out.
+    /// The owners that a teacher expects, at every ply that has them; elsewhere, those found by counting the final
+    /// position, if the game was played out.
     Labels,
 }
 
-/// How games of one origin are taught.
+/// What games of one origin teach.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Teaching {
     /// What the policy learns.
@@ -60,15 +60,15 @@ pub struct Teaching {
     pub rules: Rules,
 }
 
-/// What became of some games, each counted once.
+/// How many games are used for what, each counted once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Census {
     /// They teach policy, value, margin and owners: the final position was counted.
     pub counted: u64,
-    /// They teach policy and value, but no margin, and no owners but those that a teacher expects: the winner or the
-    /// values of plies are known.
+    /// They teach policy and value, but no margin, and no owners except those that a teacher expects: only the winner
+    /// or the values of plies are known.
     pub valued: u64,
-    /// They teach the policy alone, and the owners that a teacher expects: nothing is known of their result.
+    /// They teach only the policy, and the owners that a teacher expects: nothing is known of their result.
     pub policy_only: u64,
     /// Left out: they have no ply to learn from.
     pub empty: u64,
@@ -112,9 +112,9 @@ pub(crate) enum Valued {
     Searched,
 }
 
-/// A game, and what of it is learned.
+/// A game and what it teaches.
 pub(crate) struct Lesson<'a> {
-    /// The game; its plies have the policy targets, values and weights that are learned from.
+    /// The game; its plies hold the policy targets, values, and weights to learn from.
     pub(crate) record: Cow<'a, GameRecord>,
     /// Black's margin on the board in points, without komi, if margin and owners are learned.
     pub(crate) board_margin: Option<i32>,
@@ -148,7 +148,7 @@ impl<'a> Lesson<'a> {
         })
     }
 
-    /// What a game teaches; on an error, the game is left out, and the error counts it.
+    /// What a game teaches. An error means that the game is left out, and counts it.
     pub(crate) fn taught(record: &'a GameRecord, teaching: &Teaching) -> Result<Lesson<'a>, Census> {
         let mut census = Census::default();
         if !teaching.sizes.contains(&record.size) {
@@ -184,7 +184,7 @@ impl<'a> Lesson<'a> {
         Ok(lesson)
     }
 
-    /// The one game in a census.
+    /// A census of this one game.
     pub(crate) fn census(&self) -> Census {
         let mut census = Census::default();
         let searched = || self.record.plies.iter().any(|ply| ply.root_visits > 0);
@@ -237,7 +237,7 @@ impl<'a> Lesson<'a> {
         self.valued != Valued::Searched || self.record.plies[ply].root_visits > 0
     }
 
-    /// Makes the moves that players chose the policy targets.
+    /// Makes the players' moves the policy targets.
     fn learn_moves(&mut self) {
         let record = self.record.to_mut();
         let (size, opening) = (record.size, usize::from(record.opening_plies));
@@ -277,8 +277,9 @@ impl Truth {
     fn of(record: &GameRecord, value: ValueFrom) -> Truth {
         let counted = record.score_half_points.map(sign_of);
         let claimed = claimed_result(record);
-        // Under strict rules a final position counts as it stands. If the file states another winner, its players took
-        // dead stones off in their minds: the position was not played out, and its count is not their result.
+        // Under strict rules, a final position is counted as it is. If the file states another winner, its players
+        // agreed which stones were dead without capturing them: the position was not played out, and its count is not
+        // their result.
         let is_played_out = comparison(record) != Comparison::OtherWinner;
         let counted = counted.filter(|_| is_played_out);
         let result = match value {
@@ -297,7 +298,7 @@ impl Truth {
 }
 
 /// The game with the score of its final position if it stopped before two passes, but only after every point was
-/// settled, as happens when players or programs agree on the end. Otherwise the game as it is.
+/// settled, as when players or programs agree on the end. Otherwise the game as it is.
 fn counted_if_settled(record: &GameRecord) -> Cow<'_, GameRecord> {
     let stopped = [
         EndReason::Unfinished,

@@ -1,4 +1,4 @@
-//! Training samples from a store's games: which games (the window), how they lie in memory, how positions are drawn.
+//! Training samples from a store's games: the replay window, the games' memory layout, and how positions are drawn.
 //!
 //! Never here: networks, losses, printing.
 

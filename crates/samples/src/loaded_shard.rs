@@ -1,4 +1,4 @@
-//! One shard on its way into the training window: read, checked, and unpacked.
+//! One shard on its way into the replay window: read, checked, and unpacked.
 
 use rayon::prelude::*;
 
@@ -24,7 +24,7 @@ pub(crate) struct LoadedShard {
     pub(crate) held_out: Vec<StoredGame>,
     /// Positions of all games.
     pub(crate) positions: u64,
-    /// What became of its games; empty for a run's own games.
+    /// How its games are used; empty for a run's own games.
     pub(crate) census: Census,
     pub(crate) block: Block,
 }
@@ -55,11 +55,11 @@ pub struct ReadShard {
     pub(crate) found: Found,
 }
 
-/// What reading a shard has found.
+/// The outcome of reading a shard.
 pub(crate) enum Found {
     /// Its games, unpacked, and their records without the plies.
     Games(LoadedShard, Vec<GameRecord>),
-    /// Damage, for which it was quarantined.
+    /// It was damaged and has been quarantined.
     Damage(String),
     /// Nothing: it was pruned.
     Nothing,
@@ -76,7 +76,7 @@ impl ReadShard {
         matches!(self.found, Found::Games(..))
     }
 
-    /// Why it was quarantined; `None` if it is not damaged.
+    /// Why it was quarantined; `None` if it is intact or gone.
     pub fn damage(&self) -> Option<&str> {
         match &self.found {
             Found::Damage(reason) => Some(reason),
@@ -85,10 +85,10 @@ impl ReadShard {
     }
 }
 
-/// On which threads games are unpacked.
+/// The threads that unpack games.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum UnpackOn {
-    /// The calling one.
+    /// The calling thread.
     Caller,
     /// All threads of the pool that also builds batches.
     Pool,
@@ -106,7 +106,8 @@ pub(crate) struct Unpacker {
 }
 
 impl Unpacker {
-    /// Reads and checks a shard, then unpacks its games. While there is no space for them, it waits as for the store.
+    /// Reads and checks a shard, then unpacks its games. While there is no space for them, waits as patiently as for
+    /// the store.
     ///
     /// # Errors
     /// [`SampleError::Store`] if the store fails, [`SampleError::Cache`] if there is still no space for the games.
@@ -119,7 +120,7 @@ impl Unpacker {
                 Found::Games(shard, games)
             }
             Err(ShardReadError::Quarantined { reason, .. }) => Found::Damage(reason),
-            // The window reaches further back than pruning keeps; these games no longer exist.
+            // Pruning has dropped games inside the window.
             Err(ShardReadError::Gone { .. }) => Found::Nothing,
             Err(ShardReadError::Store(error)) => return Err(error.into()),
         };

@@ -1,8 +1,9 @@
-//! Reads shards in threads of its own: a trainer hands them in, goes on with its steps, and takes back what is ready.
+//! Reads shards on background threads: a trainer submits them, continues with its steps, and collects those that are
+//! ready.
 //!
 //! Checking a shard replays all its games, which takes longer than many training steps, and a store may be slow or
-//! away. Neither is the trainer's time. Shards come back in the order in which they were handed in, so that what the
-//! trainer draws depends on that order alone, not on which thread was faster.
+//! unavailable. The trainer should wait for neither. Shards come back in the order in which they were submitted, so
+//! what the trainer draws depends only on that order, not on which thread was faster.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -14,35 +15,35 @@ use tengen_store::{ShardInfo, Store};
 use crate::loaded_shard::{ReadShard, UnpackOn, Unpacker};
 use crate::samples::SampleError;
 
-/// Number of shards for each thread that may be at work or wait to be taken, which bounds what they hold in memory.
+/// The maximum number of shards per thread in progress or ready but not collected, which bounds their memory.
 const AHEAD: usize = 4;
 
-/// A shard to read, with its number in the order in which shards were handed in.
+/// A shard to read, with its submission number.
 type Job = (u64, ShardInfo);
 
-/// What became of a job; an outer error is the panic of its thread.
+/// The outcome of a job; an outer error is its thread's panic.
 type Outcome = std::thread::Result<Result<ReadShard, SampleError>>;
 
 /// A job's number and its outcome.
 type Done = (u64, Outcome);
 
-/// Reads, checks and unpacks shards in the background. Dropping it abandons what it has not given back.
+/// Reads, checks, and unpacks shards in the background. Dropping it abandons what it has not returned.
 pub struct Loader {
     reader: Reader,
-    /// How many threads there may be, and how many there are. They start when there is work for them.
+    /// How many threads there may be, and how many there are. They start on demand.
     threads: usize,
     started: usize,
     jobs: (Sender<Job>, Receiver<Job>),
     done: (Sender<Done>, Receiver<Done>),
-    /// Paths of all shards handed in or to be skipped.
+    /// Paths of all shards submitted or to be skipped.
     known: BTreeSet<String>,
-    /// Shards for which there is no thread yet, in order.
+    /// Shards waiting for a thread, in order.
     waiting: VecDeque<ShardInfo>,
     /// Outcomes that arrived before their turn, by the number of the job.
     early: BTreeMap<u64, Outcome>,
-    /// Positions of each shard at work or done, in order.
+    /// Positions of each shard in progress or done, in order.
     begun: VecDeque<u64>,
-    /// Number of the job whose outcome is given back next.
+    /// Number of the job whose outcome is returned next.
     next: u64,
 }
 
@@ -72,8 +73,8 @@ impl Loader {
         }
     }
 
-    /// Hands in a shard to be read after all earlier ones. One that was handed in before or is to be skipped is
-    /// ignored. Never waits.
+    /// Submits a shard to be read after all earlier ones. Ignores one that was submitted before or is to be skipped.
+    /// Never blocks.
     ///
     /// # Errors
     /// [`SampleError::Thread`] if a thread cannot be started.
@@ -84,20 +85,19 @@ impl Loader {
         self.begin_jobs()
     }
 
-    /// Ignores these shards when they are handed in.
+    /// Marks shards to be ignored when submitted.
     pub fn skip<'a>(&mut self, shards: impl IntoIterator<Item = &'a ShardInfo>) {
         self.known.extend(shards.into_iter().map(|shard| shard.path.clone()));
     }
 
-    /// The shards that are ready, in the order in which they were handed in: none that was handed in after one that is
-    /// not ready. Never waits.
+    /// The shards that are ready, in submission order, up to the first one that is not. Never blocks.
     ///
     /// # Errors
-    /// What went wrong with a shard: [`SampleError::Store`] if the store failed, [`SampleError::Cache`] if there was no
-    /// space for the games. Also [`SampleError::Thread`]. The shards before it are lost to the caller.
+    /// The first failure: [`SampleError::Store`] if the store failed, [`SampleError::Cache`] if there was no space for
+    /// the games, or [`SampleError::Thread`]. The shards before it are lost to the caller.
     ///
     /// # Panics
-    /// If the thread that read a shard panicked: with its panic.
+    /// Resumes the panic of the thread that read a shard.
     pub fn take_ready(&mut self) -> Result<Vec<ReadShard>, SampleError> {
         let mut ready = Vec::new();
         loop {
@@ -112,10 +112,10 @@ impl Loader {
     /// Waits for the next shard in order; `None` if none is left.
     ///
     /// # Errors
-    /// As [`Loader::take_ready`].
+    /// Same as [`Loader::take_ready`].
     ///
     /// # Panics
-    /// As [`Loader::take_ready`].
+    /// Same as [`Loader::take_ready`].
     pub fn wait_for_next(&mut self) -> Result<Option<ReadShard>, SampleError> {
         while !self.begun.is_empty() {
             if let Some(outcome) = self.early.remove(&self.next) {
@@ -127,7 +127,7 @@ impl Loader {
         Ok(None)
     }
 
-    /// Positions of the shards that were handed in and not given back yet.
+    /// Positions of the shards that were submitted and not returned yet.
     pub fn positions(&self) -> u64 {
         self.begun.iter().sum::<u64>() + self.waiting.iter().map(ShardInfo::positions).sum::<u64>()
     }
@@ -139,7 +139,7 @@ impl Loader {
         outcome.unwrap_or_else(|panic| resume_unwind(panic))
     }
 
-    /// Gives the threads as many shards as they may have, and starts the threads they need.
+    /// Gives the threads as many shards as they may have, and starts the threads needed for them.
     fn begin_jobs(&mut self) -> Result<(), SampleError> {
         while self.begun.len() < self.threads * AHEAD
             && let Some(shard) = self.waiting.pop_front()

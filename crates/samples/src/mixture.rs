@@ -46,7 +46,7 @@ impl Mixture {
         Some(samples)
     }
 
-    /// How many of `count` samples come from each source.
+    /// The number of samples, of `count`, that come from each source.
     fn counts(&self, count: usize, seed: u64) -> Vec<usize> {
         let mut upper_ends = self.shares();
         let mut sum = 0.0;

@@ -81,7 +81,7 @@ pub struct SampleConfig {
     pub cache_bytes: usize,
     /// Where the unpacked games are kept. Usually `auto`.
     pub cache: CachePlace,
-    /// Whether bit planes are computed once, when a game is unpacked, or at every draw by replay. Usually true. Without
+    /// Whether bit planes are computed once, when a game is unpacked, or by replay at every draw. Usually true. Without
     /// stored planes, a 9x9 position takes about a third of the space and drawing takes several times as long.
     pub planes: bool,
 }
@@ -119,7 +119,7 @@ impl SampleConfig {
         }
     }
 
-    /// The place for unpacked games, next to a store if there is one.
+    /// Where to keep unpacked games, next to a store if there is one.
     pub(crate) fn game_cache(&self, store: Option<&Store>) -> GameCache {
         match &self.cache {
             CachePlace::Memory => GameCache::Memory,

@@ -27,10 +27,10 @@ const PARALLEL_BATCH: usize = 64;
 /// Number of samples one thread builds at a time.
 const PARALLEL_GRAIN: usize = 32;
 
-/// Threads of a [`Loader`] that works while a network trains; more would only take the trainer's cores.
+/// Maximum threads of a [`Loader`] that runs while a network trains; more would only take the trainer's cores.
 const MOST_READERS: usize = 4;
 
-/// Maximum memory taken by drawing one sample from a mapped file: two accesses, each of which maps 64 KiB.
+/// Maximum memory that drawing one sample maps: two accesses to a mapped file, 64 KiB each.
 const MAPPED_PER_SAMPLE: usize = 2 << 16;
 
 /// Why games could not be prepared for drawing.
@@ -73,7 +73,7 @@ pub struct SampleSource {
     unpacker: Unpacker,
     /// The shards, oldest first.
     shards: VecDeque<LoadedShard>,
-    /// Shards of the window that were read but exceeded the memory limit.
+    /// Shards of the window that were read but dropped because of a limit.
     too_old: BTreeSet<String>,
     /// The positions to train on.
     trained: Draws,
@@ -133,8 +133,8 @@ impl SampleSource {
         self
     }
 
-    /// Whether samples come with the opponent's policy at the next turn; at first they do not. It takes about as much
-    /// space as their own policy.
+    /// Sets whether samples come with the opponent's policy at the next turn; initially they do not. It takes about as
+    /// much space as their own policy.
     ///
     /// # Panics
     /// If the source already has games.
@@ -147,7 +147,7 @@ impl SampleSource {
         self
     }
 
-    /// Teaches games in this way, wherever they come from; at first, games are taken as a run's own self-play.
+    /// Sets what games teach, wherever they come from; initially, games count as a run's own self-play.
     ///
     /// # Panics
     /// If the source already has games.
@@ -157,14 +157,14 @@ impl SampleSource {
         self
     }
 
-    /// What became of the games added, if the source is [`teaching`](SampleSource::teaching).
+    /// How the games added are used, if the source is [`teaching`](SampleSource::teaching).
     pub fn census(&self) -> Census {
         let all = self.shards.iter().map(|shard| shard.census);
         all.fold(Census::default(), Census::plus)
     }
 
-    /// Adds the games of a shard as the newest ones, leaving out games that nothing is learned from. A known key is
-    /// ignored. The oldest shards are dropped when a limit is reached.
+    /// Adds the games of a shard as the newest ones, leaving out games that teach nothing. A known key is ignored. The
+    /// oldest shards are dropped when a limit is reached.
     ///
     /// # Errors
     /// [`SampleError::Record`] if a game that was not validated before breaks the rules, [`SampleError::Cache`] if
@@ -198,7 +198,7 @@ impl SampleSource {
         dropped
     }
 
-    /// [`SampleSource::retain`] without the index.
+    /// [`SampleSource::retain`] without rebuilding the index.
     fn drop_shards(&mut self, keep: impl Fn(&str) -> bool) -> usize {
         let before = self.shards.len();
         self.shards.retain(|shard| keep(&shard.key));
@@ -206,9 +206,9 @@ impl SampleSource {
         before - self.shards.len()
     }
 
-    /// Makes the source hold exactly the window's shards: reads and checks the new ones, several at a time, and drops
-    /// the others. Damaged shards are quarantined and reported, which is not an error. Each shard read is also shown to
-    /// `see`, in order, with its games without their plies.
+    /// Makes the source hold the window's shards, as far as its limits allow: reads and checks the new ones, several at
+    /// a time, and drops the others. Damaged shards are quarantined and reported, which is not an error. Passes each
+    /// new shard to `see`, in order, with its games without their plies.
     ///
     /// # Errors
     /// [`SampleError::Store`] if the store fails, [`SampleError::Cache`] if there is no space for the games,
@@ -222,11 +222,11 @@ impl SampleSource {
         self.load_window_with(Vec::new(), store, window, see)
     }
 
-    /// [`SampleSource::load_window`] with shards that a [`Loader`] of this source has read, so that only the others
-    /// are read now. Those that are not in the window are dropped.
+    /// [`SampleSource::load_window`] with shards that a [`Loader`] of this source has already read, so only the others
+    /// are read now. Ready shards outside the window are dropped.
     ///
     /// # Errors
-    /// As [`SampleSource::load_window`].
+    /// Same as [`SampleSource::load_window`].
     pub fn load_window_with(
         &mut self,
         ready: Vec<ReadShard>,
@@ -258,7 +258,7 @@ impl SampleSource {
             .copied()
             .filter(|info| !ready.contains_key(&info.path))
             .collect();
-        // One shard alone is unpacked by the whole pool instead.
+        // A single shard is unpacked by the whole pool instead.
         let mut loader = Loader::new(store, &self.unpacker, rayon::current_num_threads());
         if others.len() > 1 {
             others.into_iter().try_for_each(|info| loader.offer(info.clone()))?;
@@ -288,7 +288,7 @@ impl SampleSource {
         Ok(report)
     }
 
-    /// Whether these shards are the newest ones held and then the ready ones, as usual while a run goes on.
+    /// Whether `shards` are exactly the newest ones held followed by the ready ones, as is usual during a run.
     fn precedes(&self, shards: &[ShardInfo], ready: &[ReadShard]) -> bool {
         let kept = shards.len().saturating_sub(ready.len());
         let (kept, new) = shards.split_at(kept);
@@ -305,8 +305,8 @@ impl SampleSource {
             && held.eq(kept.iter().map(|shard| &shard.path))
     }
 
-    /// Adds the ready shards and drops as many of the oldest as [`SampleSource::precedes`] leaves out, at a cost that
-    /// does not depend on the number of games held.
+    /// Adds the ready shards and drops as many of the oldest as [`SampleSource::precedes`] leaves out. The cost grows
+    /// with the number of shards held, not of games, unless a limit drops more shards.
     fn advance(
         &mut self,
         ready: Vec<ReadShard>,
@@ -332,13 +332,13 @@ impl SampleSource {
         }
     }
 
-    /// Threads that read shards of a store for this source, to be taken in by [`SampleSource::load_window_with`]. What
-    /// is kept of a game is as chosen by now.
+    /// A loader that reads a store's shards for [`SampleSource::load_window_with`]. It uses this source's current
+    /// settings.
     pub fn loader(&self, store: &Store) -> Loader {
         Loader::new(store, &self.unpacker, rayon::current_num_threads().min(MOST_READERS))
     }
 
-    /// The newest shards that together stay within the position limit, at least one.
+    /// The newest shards that together stay within the position limit; at least one.
     fn affordable<'a>(&self, shards: &'a [ShardInfo]) -> &'a [ShardInfo] {
         let mut positions = 0;
         let fits = shards.iter().rev().take_while(|shard| {
@@ -349,7 +349,8 @@ impl SampleSource {
         &shards[shards.len() - count..]
     }
 
-    /// Positions of the window's shards that are not among its newest `affordable` ones or exceeded the memory limit.
+    /// Positions of the window's shards that are not among the newest `affordable` ones or were dropped because of a
+    /// limit.
     fn left_out(&self, shards: &[ShardInfo], affordable: usize) -> u64 {
         let too_many = shards.len() - affordable;
         let out = |&(number, shard): &(usize, &ShardInfo)| number < too_many || self.too_old.contains(&shard.path);
@@ -464,7 +465,7 @@ impl SampleSource {
         Some(samples)
     }
 
-    /// Number of samples that may be drawn before mapped memory must be released.
+    /// The number of samples that may be drawn before mapped memory must be released.
     fn samples_to_release(&self) -> usize {
         match self.disk_bytes <= self.config.cache_bytes {
             true => usize::MAX,

@@ -1,4 +1,4 @@
-//! The in-memory layout of a game, from which any of its positions can be turned into a training sample quickly.
+//! The in-memory layout of a game, from which any of its positions can quickly be turned into a training sample.
 
 use ndarray::Array2;
 
@@ -8,7 +8,7 @@ use tengen_rules::{Color, ImageTable, Komi, Move, PointSet, Position, Rules, Sco
 
 use crate::lesson::Lesson;
 
-/// Weights are kept as multiples of 1/65536, so that sums are exact and draws are reproducible.
+/// Weights are stored as multiples of 1/65536, so that sums are exact and draws reproducible.
 const WEIGHT_ONE: f32 = 65536.0;
 
 /// The index entry of a finished game; its positions are in the bytes of its shard, starting at `offset`:
@@ -21,12 +21,14 @@ const WEIGHT_ONE: f32 = 65536.0;
 /// | | the owner of every point of the final position (i8): 1 Black, -1 White, 0 neither or not scored |
 /// | | only without planes: the move index of every ply (u16) |
 /// | records | for each trained position, only with planes: `[BIT_PLANES, words]` (u64) |
-/// | | the search value (f32) and flags (u8): 1 if White is to move, 2 after a pass, 4 without a value target, 8 with the owners that a teacher expects |
-/// | | the values over the next plies ([f32; HORIZONS]) |
+/// | | the search value (f32) |
+/// | | flags (u8): 1 if White is to move, 2 after a pass, 4 without a value target, 8 with a teacher's owners |
 /// | | Black's points off the board, see [`gain_off_board`] (i16) |
-/// | | the number of moves in its policy target (u16), then each move's index (u16) and probability (f32) |
-/// | | only with replies: the same pairs for the policy of the next ply, without a number |
-/// | | only with flag 8: the owner of every point that a teacher expects (i8), in percent from 100 (Black) to -100 (White) |
+/// | | the number of moves in its policy target (u16) |
+/// | | the values over the next plies (`[f32; HORIZONS]`) |
+/// | | for each move of the policy target: its index (u16) and probability (f32) |
+/// | | only with replies: the same pairs for the policy of the next ply |
+/// | | only with flag 8: the expected owner of every point (i8), in percent from 100 (Black) to -100 (White) |
 ///
 /// Numbers are little-endian. A sample needs two places, the head and one record, so drawing it touches few pages.
 pub(crate) struct StoredGame {
@@ -48,7 +50,7 @@ pub(crate) struct StoredGame {
     planes: bool,
 }
 
-/// What is kept of each position besides its own targets.
+/// What is stored for each position besides its own targets.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Parts {
     /// Its bit planes.
@@ -76,7 +78,7 @@ impl StoredGame {
     /// Appends the unpacked game to `bytes`; `None` if none of it is trained on.
     ///
     /// # Errors
-    /// [`RecordError`] if a move is illegal, which happens only if the record was not validated before.
+    /// [`RecordError`] if a move is illegal, which can happen only if the record was not validated before.
     pub(crate) fn unpack(
         lesson: &Lesson<'_>,
         parts: Parts,
@@ -355,7 +357,8 @@ fn cumulative_weights(record: &GameRecord) -> Vec<(u32, u64)> {
         .collect()
 }
 
-/// The records of all trained positions and the end of each. With planes, every move is checked along the way.
+/// The records of all trained positions and the end of each. With planes or off-board points, this replays the game and
+/// so checks every move.
 fn encode_records(
     lesson: &Lesson<'_>,
     trained: &[(u32, u64)],

@@ -13,8 +13,8 @@ use crate::lesson::{OwnershipFrom, PolicyFrom, ValueFrom};
 pub struct TrainConfig {
     /// Number of training steps; 0 lets `epochs` decide.
     pub steps: u64,
-    /// How often the games are gone through: training ends after this many samples for each position. Usually 5. Larger
-    /// values learn more from the same games, up to the point where the network remembers them.
+    /// The number of passes over the games: training ends after this many samples per position. Usually 5. Larger
+    /// values learn more from the same games, until the network memorizes them.
     pub epochs: f64,
     /// The games.
     pub from: Vec<GamesFrom>,
@@ -29,8 +29,7 @@ pub struct GamesFrom {
     /// Which of its games.
     #[serde(default)]
     pub of: OfGames,
-    /// Only the newest of them, with about this many positions; 0 means all. The later games of a run are the better
-    /// ones.
+    /// Only the newest games, with about this many positions; 0 means all. A run's later games are better.
     #[serde(default)]
     pub newest: u64,
     /// Their share of the samples, relative to the other shares.
@@ -47,8 +46,8 @@ pub struct GamesFrom {
     pub ownership: OwnershipFrom,
 }
 
-/// Whether a key has its default value; it is then left out, so that configurations of earlier versions, which lack the
-/// key, name the same games.
+/// Whether a key has its default value. It is then left out, so that configurations from earlier versions, which lack
+/// the key, still describe the same games.
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
@@ -69,7 +68,7 @@ pub enum OfGames {
 }
 
 impl OfGames {
-    /// The games to list in a store; of the shards found, [`OfGames::includes`] chooses.
+    /// The games to list in a store; [`OfGames::includes`] then selects among the shards found.
     pub fn listed(self) -> GamesOf {
         match self {
             OfGames::Imported => GamesOf::Imported,
@@ -88,7 +87,7 @@ impl OfGames {
         }
     }
 
-    /// What such games are called in messages.
+    /// The name of these games in messages.
     pub fn in_words(self) -> &'static str {
         match self {
             OfGames::Imported => "imported games",
@@ -114,7 +113,7 @@ impl Default for TrainConfig {
 }
 
 impl TrainConfig {
-    /// Number of steps for so many positions in batches of this size, at least one.
+    /// Number of steps for this many positions in batches of this size, at least one.
     pub fn steps_for(&self, positions: u64, batch: usize) -> u64 {
         match self.steps {
             0 => (positions as f64 * self.epochs / batch as f64).ceil().max(1.0) as u64,

@@ -1,4 +1,4 @@
-//! The training window: the newest shards, selected by their names alone.
+//! The replay window: the newest shards, selected by their names alone.
 
 use std::collections::BTreeSet;
 
@@ -78,18 +78,18 @@ pub struct Window {
 }
 
 impl Window {
-    /// How many of these damaged shards fall into the window: all of them if it contains all shards, otherwise those
-    /// that are not older than its oldest shard.
+    /// How many of these damaged shards belong to the window: all of them if it contains all shards, otherwise those
+    /// not older than its oldest shard.
     pub fn damaged<'a>(&self, damaged: impl IntoIterator<Item = &'a ShardInfo>) -> usize {
         let oldest = self.shards.first().map(ShardInfo::order);
         let inside = |shard: &&ShardInfo| self.is_all || oldest.is_some_and(|oldest| shard.order() >= oldest);
         damaged.into_iter().filter(inside).count()
     }
 
-    /// Rejects a window of which more than 1% is damaged; a single damaged shard is always tolerated.
+    /// Rejects a window with more than 1% of its shards damaged; a single damaged shard is always tolerated.
     ///
     /// # Errors
-    /// [`WindowDamage`] with the counts and the first damaged shard.
+    /// [`WindowDamage`] with the counts and the path of one damaged shard.
     pub fn check_damage<'a>(
         &self,
         damaged: impl IntoIterator<Item = &'a ShardInfo> + Clone,
@@ -116,8 +116,8 @@ impl Window {
         Window::select_of(total, shards, config)
     }
 
-    /// [`Window::select_after`] if the number of positions in the listing and before it is known: then only the shards
-    /// of the window are looked at.
+    /// [`Window::select_after`] if the total number of positions is already known; it then visits only the window's
+    /// shards.
     pub fn select_of(total_positions: u64, shards: &[ShardInfo], config: WindowConfig) -> Window {
         let wanted = config.target_positions(total_positions);
         let mut first = shards.len();

@@ -47,9 +47,8 @@ impl SearchBenchReport {
     }
 }
 
-/// Plays games in which every position is searched with [`UniformPredictor`] and then random moves are played, so that
-/// the searches see positions from the empty to the full board. This includes everything except a network: rules with
-/// superko, encoding, canonical images, cache and tree.
+/// Searches positions with [`UniformPredictor`] between random moves, from the empty to the full board. This covers
+/// everything except a network: rules with superko, encoding, canonical images, cache, and tree.
 ///
 /// # Errors
 /// An error of the predictor; the uniform predictor never fails.

@@ -4,12 +4,12 @@ use std::hash::{BuildHasherDefault, Hasher};
 
 use tengen_rules::Judge;
 
-/// Predictions by position, in bounded memory.
+/// A cache of predictions by position, in bounded memory.
 ///
-/// Keys are [`Features::key`](tengen_encoding::Features::key) of the canonical image, mixed with the rule set. There
-/// are two generations: when the younger one is full, the older one is dropped and the younger takes its place, so that
-/// recently used entries remain. The entries are valid only for the network that filled the cache: call
-/// [`clear`](Self::clear) before using another one.
+/// Keys are [`Features::key`](tengen_encoding::Features::key) of the image that the network sees, mixed with the rule
+/// set and the number of images. There are two generations: when the younger one is full, the older one is evicted and
+/// the younger takes its place, so recently used entries remain. Entries are valid only for the network that filled the
+/// cache: call [`clear`](Self::clear) before using another one.
 #[derive(Debug)]
 pub struct EvaluationCache {
     young: Generation,
@@ -51,7 +51,7 @@ impl EvaluationCache {
         }
     }
 
-    /// Removes every prediction, but keeps the allocated memory and the hit count.
+    /// Removes every prediction but keeps the allocated memory and the hit count.
     pub fn clear(&mut self) {
         self.young.clear();
         self.old.clear();
@@ -85,7 +85,7 @@ impl EvaluationCache {
             if self.has_room(&kept) {
                 self.young.insert(key, kept);
             } else {
-                // Copied, because the generation that holds it makes room.
+                // Copy first: making room evicts the generation that holds the entry.
                 let (priors, ownership) = (kept.priors.to_vec(), kept.ownership.map(<[f32]>::to_vec));
                 self.insert(
                     key,

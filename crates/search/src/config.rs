@@ -17,7 +17,9 @@ pub struct SearchConfig {
     pub visits: u32,
     /// The rule that distributes visits. Usual: `gumbel`, which is strong with few; `puct` suits many.
     pub method: SearchMethod,
-    /// The number of moves that `gumbel` tries at the root, including the pass if there are two or more. Usual: 8 to
+    /// The number of moves that `gumbel` tries at the root. The pass is always one of them if there are four or more
+    /// (two or more after a pass). Usual: 8 to 16. More widens the search, with fewer visits for each move; never more
+    /// than `visits`.
     /// 16. More widens the search, with fewer visits for each move; never more than `visits`.
     pub candidates: u32,
     /// The constant c_visit in sigma(q) = (c_visit + most visits of a move) × c_scale × q (Danihelka et al., 2022,
@@ -38,8 +40,8 @@ pub struct SearchConfig {
     /// target. Usual: 0 (none), or 2 as in KataGo. Larger explores moves with small priors longer.
     pub forced_playouts: f32,
     /// For `puct`, the number of standard errors by which a lower bound lies below a move's utility. The move to play
-    /// is the one with the highest lower bound among those with 15% of the most visits. Usual: 0, which plays the most
-    /// visited move, in self-play; 2 in matches. Larger favors moves with many visits.
+    /// is the one with the highest lower bound among those with at least 15% of the most visits. Usual: 0, which plays
+    /// the most visited move, in self-play; 2 in matches. Larger favors moves with many visits.
     pub lcb: f32,
     /// The weight of the expected margin in the utility that the search maximizes, 0 to 1:
     /// Q = (1 − share) × (P(win) − P(loss)) + share × margin / area. Usual: 0.3. Larger plays for points even when the
@@ -56,7 +58,7 @@ pub struct SearchConfig {
     /// a board that is not square at most 4. Usual: 1. Each costs an evaluation, and only networks trained on random
     /// images know all of them.
     pub images: u32,
-    /// The same for the root alone, where priors matter most; the larger of both counts. Usual: 1.
+    /// The same for the root alone, where priors matter most; the larger of the two applies. Usual: 1.
     pub root_images: u32,
     /// Whether the result includes an ownership map: the mean of the network's maps over the root and every position
     /// evaluated in the search. Usual: false; true takes about twice the memory for every cached evaluation.

@@ -2,8 +2,8 @@
 //!
 //! Strict rules count all stones left on the board, so a dead chain that is not captured counts as alive. To reach a
 //! final board that needs no judgment, a player must first capture the dead chains and take the neutral points. Light
-//! random games, which only avoid filling one-point eyes, estimate which chains are dead. Near the end of a game that
-//! is good enough, and it does not need a network.
+//! playouts, random games that only avoid filling one-point eyes, estimate which chains are dead. Near the end of a
+//! game, that is good enough and needs no network.
 
 use tengen_rng::{self as rng, Rng};
 use tengen_rules::{Color, Move, Point, PointSet, Position, playout::light_playout};
@@ -40,12 +40,12 @@ pub fn playout_ownership(position: &Position, games: u32, seed: u64) -> Vec<f32>
 
 /// The move by which the side to move finishes the board, where `preferred` is the move it would otherwise play.
 ///
-/// While the board is still open, this is `preferred`, so that an early pass by the opponent does not end a game that
-/// is undecided. After that, it is a move that gains something over the current board, by capturing a dead chain or
-/// taking a neutral point, or the pass if there is no such move.
+/// While the board is still open, this is `preferred`, so an early pass by the opponent does not end an undecided game.
+/// After that, it is a move that gains something over the current board, by capturing a dead chain or taking a neutral
+/// point, or the pass if there is no such move.
 ///
-/// Such a game ends: every play changes the board, no board may repeat, and against an opponent who only passes, each
-/// play fills an empty point or helps capture a chain that cannot return.
+/// The game is sure to end: every play changes the board, no board may repeat, and against an opponent who only passes,
+/// each play fills an empty point or helps capture a chain that cannot return.
 ///
 /// # Panics
 /// If the game is over in `position`.

@@ -4,20 +4,20 @@ use tengen_encoding::{Features, PLANE_BANNED, PLANE_OPPONENT, PLANE_OWN, PlaneSe
 use tengen_rng as rng;
 use tengen_rules::{Handicap, ImageTable, Komi, Position, Rules, Size, Suicide, Symmetry};
 
-/// How positions are shown to the network.
+/// How the network sees positions.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Shown {
-    /// What the network sees besides the planes of all features.
+    /// What the network sees besides the standard planes.
     pub(crate) plane_set: PlaneSet,
-    /// Whether it sees the canonical image. A network that sees how positions came about sees each as it is: hardly any
-    /// would share an image.
+    /// Whether it sees the canonical image. A network that sees the move history gets each position as it is, since
+    /// hardly any positions with a history share an image.
     pub(crate) canonical: bool,
-    /// How many mirror images it sees of each position, and its predictions for them are averaged.
+    /// How many mirror images of each position it sees; its predictions for them are averaged.
     pub(crate) images: u32,
 }
 
 impl Shown {
-    /// How the network sees the root if it sees this many images of it.
+    /// How the network sees the root, of which it sees this many images.
     pub(crate) fn at_root(self, images: u32) -> Shown {
         Shown {
             images: self.images.max(images),
@@ -48,7 +48,7 @@ pub(crate) struct View {
 }
 
 impl View {
-    /// The view of a position in which the game is not over.
+    /// The view of a position at which the game is not over.
     pub(crate) fn of(position: &Position, komi: Komi, shown: Shown) -> Self {
         let features = Features::seen_with(shown.plane_set, position, komi);
         let identity = Symmetry::all(position.size())[0];
@@ -87,7 +87,7 @@ impl View {
         self.list_moves(position);
     }
 
-    /// The board's index of every point of the image, on a board of this size.
+    /// The board index of every point of the image, on a board of this size.
     pub(crate) fn originals(&self, size: Size) -> &'static [u16] {
         ImageTable::of(size).map_of(self.symmetry.inverse()).points()
     }
@@ -97,7 +97,7 @@ impl View {
         self.image_points.clear();
         let originals = self.originals(position.size());
         if position.rules().suicide == Suicide::Allowed && position.handicap() == Handicap::Even {
-            // In this case a play is illegal only on a stone or if the ko rule forbids it.
+            // In this case, a play is illegal only if the point is occupied or the ko rule forbids it.
             let planes = &self.features.planes;
             let closed = planes[PLANE_OWN] | planes[PLANE_OPPONENT] | planes[PLANE_BANNED];
             push_points_outside(closed.words(), originals.len(), &mut self.image_points);

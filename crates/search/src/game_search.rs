@@ -18,10 +18,10 @@ const CACHE_BYTES: usize = 64 << 20;
 /// The tree stops growing at this size, in bytes.
 pub const TREE_BYTES: usize = 1 << 30;
 
-/// The tree stops growing at this size during the opponent's turn, in bytes: enough, since no one is waiting for more.
+/// The tree stops growing at this size while pondering, in bytes: enough, since no one is waiting for more.
 pub const PONDER_BYTES: usize = 256 << 20;
 
-/// Visits between two checks of the clock, unless more leaves are evaluated at once.
+/// Visits between two clock checks, unless more leaves are evaluated at once.
 const SLICE: u32 = 4;
 
 /// When a search ends.
@@ -42,7 +42,7 @@ pub struct GameSearch {
 }
 
 impl GameSearch {
-    /// Without a tree yet. Each call of the network evaluates up to `leaves` leaves, 1 or more.
+    /// A search without a tree yet. Each network call evaluates up to `leaves` leaves, 1 or more.
     pub fn new(leaves: usize) -> GameSearch {
         GameSearch {
             leaves,
@@ -70,10 +70,11 @@ impl GameSearch {
             .filter(|search| search.is_at(position, komi) && search.has_result())
     }
 
-    /// Searches a position until `stop`, or until `look`, which sees the search after every few visits, returns true.
+    /// Searches a position until `stop`, or until `look`, which is called with the search every few visits, returns
+    /// true.
     ///
-    /// Visits that the tree already has at the position count, but at least an eighth of the visits is new, so that the
-    /// choice never rests solely on an earlier search for a different purpose.
+    /// Visits that the tree already has at the position count, but at least an eighth of the budget is spent on new
+    /// ones, so the choice never rests solely on an earlier search for a different purpose.
     ///
     /// # Errors
     /// The predictor's.
@@ -99,8 +100,8 @@ impl GameSearch {
         Ok(self.search.as_ref().expect("a search was run"))
     }
 
-    /// Searches for another moment, checking the time after every call of the network; false if the tree has reached
-    /// its limit.
+    /// Searches for another `moment`, checking the time after every network call; false once the tree has reached its
+    /// limit.
     ///
     /// # Errors
     /// The predictor's.
@@ -128,7 +129,7 @@ impl GameSearch {
         }
     }
 
-    /// Visits between two checks of the clock.
+    /// Visits between two clock checks.
     fn slice(&self) -> u32 {
         SLICE.max(self.leaves as u32)
     }
@@ -157,7 +158,7 @@ impl GameSearch {
         let search = self.search.as_mut().expect("a search follows before it runs");
         search.set_visits(visits);
         if let Err(error) = self.lockstep.run(&mut [&mut *search], predictor, &mut self.cache) {
-            // The failed request leaves the search incomplete, so the next turn starts a new one.
+            // The failed request leaves the search incomplete, so discard it; the next turn starts a new one.
             self.search = None;
             return Err(error);
         }

@@ -1,17 +1,17 @@
-//! Finds good moves from the predictions of a network: Gumbel search for few visits, PUCT for many.
+//! Searches for good moves using a network's predictions: Gumbel search for few visits, PUCT for many.
 //!
 //! The crate contains the [`Predictor`] trait, the interface to networks; the search of one position ([`Search`]); the
-//! driver that lets many searches share each call of the network ([`Lockstep`]); the server that lets many threads
-//! share a device ([`PredictionServer`]); the search of a game with limits on time and memory ([`GameSearch`]); the
-//! evaluation cache; and predictors without a network.
+//! driver that lets many searches share each network call ([`Lockstep`]); the server that lets many threads share a
+//! device ([`PredictionServer`]); the search of a whole game within limits on time and memory ([`GameSearch`]); the
+//! evaluation cache; and predictors that need no network.
 //!
-//! The default method is that of Danihelka, Guez, Schrittwieser and Silver, "Policy improvement by planning with
-//! Gumbel" (2022): root candidates from Gumbel top-k, sequential halving, and completed values for unvisited moves. The
-//! alternative is PUCT, which can be extended at any time. The tree below a move can be kept after it is played
-//! ([`Search::follow`]). A pass after a pass ends the game within the search and is scored exactly.
+//! The default method follows Danihelka, Guez, Schrittwieser and Silver, "Policy improvement by planning with Gumbel"
+//! (2022): root candidates from Gumbel top-k, sequential halving, and completed values for unvisited moves. The
+//! alternative is PUCT, which can be extended at any time. The subtree below a move can be kept after the move is
+//! played ([`Search::follow`]). A pass after a pass ends the game within the search and is scored exactly.
 //!
-//! Deliberately absent: file access, any network library, threads except in [`PredictionServer`] and [`bench_search`],
-//! and clocks except there, in [`GameSearch`], and in [`SimulatedDevice`].
+//! Deliberately absent: file access, network libraries, threads except in [`PredictionServer`], [`ParallelPredictor`],
+//! and benchmarks, and clocks except in servers, benchmarks, [`GameSearch`], and [`SimulatedDevice`].
 
 mod bench;
 mod cache;

@@ -1,4 +1,4 @@
-//! Running many searches that share each call of the network.
+//! Runs many searches that share each network call.
 
 use std::collections::{HashMap, VecDeque};
 use std::hash::BuildHasherDefault;
@@ -64,7 +64,7 @@ impl Batch {
         self.len() == 0
     }
 
-    /// Runs the network on the batch; an empty batch does not call it.
+    /// Runs the network on the batch; does nothing if the batch is empty.
     ///
     /// # Errors
     /// An error of the predictor, or [`PredictError::WrongShape`] or [`PredictError::NotFinite`] for invalid output.
@@ -78,7 +78,7 @@ impl Batch {
         }
     }
 
-    /// Takes the positions out, to submit them to a predictor as a job with this ticket; `None` if there are none.
+    /// Takes the positions out as a job with this ticket, to be submitted to a predictor; `None` if there are none.
     pub fn take(&mut self, ticket: usize) -> Option<Job> {
         let inputs = self.inputs.take_if(|inputs| !inputs.is_empty())?;
         let predictions = std::mem::take(&mut self.predictions);
@@ -89,7 +89,7 @@ impl Batch {
         })
     }
 
-    /// Puts a job back that was taken out and is done now.
+    /// Puts back a job that was taken out and has completed.
     ///
     /// # Errors
     /// [`PredictError::WrongShape`] or [`PredictError::NotFinite`] for invalid predictions.
@@ -110,14 +110,14 @@ impl Batch {
     }
 }
 
-/// One round of many searches in lockstep: each requests its predictions, one call of the network makes them all, and
-/// the searches absorb them. Reused from round to round; both [`Lockstep`] and self-play are loops around it.
+/// One round of many searches in lockstep: each requests its predictions, one network call makes them all, and the
+/// searches absorb them. Reused from round to round; both [`Lockstep`] and self-play are loops around it.
 #[derive(Debug, Default)]
 pub struct Round {
     batch: Batch,
-    /// Rows in the batch, of one request after another.
+    /// The batch rows of all requests, concatenated.
     rows: Vec<usize>,
-    /// Number of the search, its rows among `rows`, request.
+    /// For each request: the number of its search, its range in `rows`, and the request itself.
     waiting: Vec<(usize, Range<usize>, Request)>,
 }
 
@@ -134,7 +134,7 @@ impl Round {
         self.waiting.clear();
     }
 
-    /// Adds the request of `search`, which has this number.
+    /// Adds a request of `search`, whose number this is.
     ///
     /// # Panics
     /// If no round was started or the board does not fit on the canvas.
@@ -144,16 +144,16 @@ impl Round {
         self.waiting.push((number, first..self.rows.len(), request));
     }
 
-    /// Takes the positions out, to submit them to a predictor as a job with this ticket; `None` without requests.
+    /// Takes the positions out as a job with this ticket, to be submitted to a predictor; `None` without requests.
     pub fn take(&mut self, ticket: usize) -> Option<Job> {
         self.batch.take(ticket)
     }
 
-    /// Passes the predictions of the job that was taken out to the searches, found by their numbers.
+    /// Passes the predictions of the completed job to the searches, which are found by their numbers.
     ///
     /// # Errors
-    /// [`PredictError::WrongShape`] and [`PredictError::NotFinite`] for broken predictions, with the row of the batch
-    /// that is broken.
+    /// [`PredictError::WrongShape`] and [`PredictError::NotFinite`] for broken predictions, with the affected row of
+    /// the batch.
     pub fn absorb<S: AsMut<Search>>(
         &mut self,
         job: Job,
@@ -179,11 +179,11 @@ impl Round {
 }
 
 /// Runs many searches in lockstep: in every round, each unfinished search descends to one position, or several if
-/// [`Search::set_leaves`] allows it, and one call of the network evaluates them all.
+/// [`Search::set_leaves`] allows it, and one network call evaluates them all.
 ///
-/// If the predictor computes elsewhere and there are searches enough, they form several parts, each in its own round,
-/// so that one part descends while the predictions of another are made. The results of the searches are independent of
-/// each other, unless the network's output depends on the batch.
+/// If the predictor computes elsewhere and there are enough searches, they are split into parts with a round each, so
+/// that one part descends while another waits for its predictions. The searches' results are independent of each other,
+/// unless the network's output depends on the batch.
 #[derive(Debug, Default)]
 pub struct Lockstep {
     /// One round for each part.
@@ -220,11 +220,11 @@ impl Lockstep {
         self.run_while(|| true, searches, predictor, cache)
     }
 
-    /// Like [`run`](Self::run), but ends early, between two rounds, once `goes_on` is false. The searches can then be
+    /// Like [`run`](Self::run), but stops early, between two rounds, once `goes_on` is false. The searches can then be
     /// continued or restarted.
     ///
     /// # Errors
-    /// As [`run`](Self::run).
+    /// Same as [`run`](Self::run).
     pub fn run_while<S: AsMut<Search>, P: Predictor + ?Sized>(
         &mut self,
         goes_on: impl Fn() -> bool,
@@ -239,7 +239,7 @@ impl Lockstep {
         };
         let result = self.run_on(canvas, goes_on, searches, predictor, cache);
         if result.is_err() {
-            // What is still away would otherwise be taken for an answer of the next run.
+            // Drain the jobs in flight, or the next run would mistake them for its own.
             while !matches!(predictor.collect(), Ok(None)) {}
         }
         let mut stats = result?;
@@ -291,7 +291,7 @@ impl Lockstep {
         Ok(stats)
     }
 
-    /// Advances the searches of a part to their next requests; `None` if all of them are finished.
+    /// Advances a part's searches to their next requests; `None` if all of them are finished.
     fn descend<S: AsMut<Search>, P: Predictor + ?Sized>(
         &mut self,
         part: usize,
@@ -317,7 +317,7 @@ impl Lockstep {
     }
 }
 
-/// The smallest canvas that fits boards of all these sizes; `None` if there are no sizes.
+/// The smallest canvas that fits boards of all these sizes; `None` for no sizes.
 pub fn canvas_of(sizes: impl Iterator<Item = Size>) -> Option<Size> {
     sizes.reduce(|a, b| {
         Size::new(a.width().max(b.width()), a.height().max(b.height())).expect("both sides are sides of boards")

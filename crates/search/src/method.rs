@@ -1,6 +1,6 @@
-//! The methods of search, which distribute visits among moves.
+//! Search methods, which distribute visits among moves.
 //!
-//! A method is one type in a file of its own that implements [`Method`]; [`SearchMethod`] is the list of them.
+//! Each method is a type in its own file that implements [`Method`]; [`SearchMethod`] lists them.
 
 mod gumbel;
 mod puct;
@@ -28,7 +28,7 @@ pub enum SearchMethod {
     #[default]
     Gumbel,
     /// PUCT everywhere (Silver et al., 2018), with a reduced value for unvisited moves. Visits can be added at any time
-    /// and go to the best moves. For live analysis, play under time control, and many visits.
+    /// and go to the best moves. Suited to live analysis, play under time control, and many visits.
     Puct,
 }
 
@@ -52,8 +52,8 @@ impl SearchMethod {
         SearchMethod::ALL.into_iter().find(|method| method.name() == name)
     }
 
-    /// Whether visits can be added and root moves restricted at any time. Live analysis and play by the clock need
-    /// that; methods without it must know the number of visits at the start.
+    /// Whether visits can be added and root moves restricted at any time, as live analysis and play under time control
+    /// require. Other methods must know the number of visits at the start.
     pub const fn is_anytime(self) -> bool {
         match self {
             SearchMethod::Gumbel => false,
@@ -70,16 +70,15 @@ impl SearchMethod {
     }
 }
 
-/// A rule that distributes visits, with its state in one search. It keeps its memory from one search to the next, so
-/// that a warm search does not allocate.
+/// A rule that distributes visits, with its state in one search. It keeps its buffers from one search to the next.
 ///
 /// Edges are indices into the arrays of the tree, as in [`Tree::edges`].
 pub(crate) trait Method: Debug + Send + Sync {
-    /// Sets how large noise is in the searches that follow, from 0 to 1, if the settings ask for noise.
+    /// Sets the scale of the noise in the following searches, 0 to 1, if the settings ask for noise.
     fn set_noise(&mut self, scale: f32);
 
     /// Prepares for `visits` new visits of a root that has just been evaluated, and adds noise if the settings ask for
-    /// it. The root may already have visits, from a kept tree. `after_pass` tells whether the opponent has just passed.
+    /// it. The root may already have visits, from a kept tree. `after_pass` is whether the opponent has just passed.
     fn begin(&mut self, tree: &mut Tree, visits: u32, after_pass: bool, rng: &mut Rng);
 
     /// Whether the search is finished after `done` visits; `budget` is the most it may make.
@@ -91,15 +90,15 @@ pub(crate) trait Method: Debug + Send + Sync {
     /// all moves in `open`.
     fn root_edge(&mut self, tree: &Tree, open: OpenMoves<'_>) -> usize;
 
-    /// Whether all visits so far must be counted before the next one, if several wait for their predictions together.
+    /// Whether all visits so far must be counted before the next one, when several leaves are pending.
     fn must_know(&self) -> bool {
         false
     }
 
-    /// Takes back the last [`root_edge`](Self::root_edge), whose visit was not made.
+    /// Undoes the last [`root_edge`](Self::root_edge), whose visit was not made.
     fn take_back(&mut self) {}
 
-    /// The edge that a visit follows from a node below the root where the game is not over.
+    /// The edge that a visit follows from a node below the root at which the game is not over.
     fn edge(&mut self, tree: &mut Tree, node: NodeId) -> usize;
 
     /// The root edge of the move to play.

@@ -1,4 +1,4 @@
-//! A predictor that shares each batch among several threads.
+//! A predictor that splits each batch among several threads.
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
@@ -10,13 +10,13 @@ use tengen_rules::Size;
 
 use crate::predictor::{PredictError, Predictions, Predictor};
 
-/// Several predictors with the same network, each on a thread of its own, which share the positions of every batch.
+/// Several predictors with the same network, each on its own thread, that split every batch.
 ///
-/// For programs that run one batch at a time and would leave the other cores of a CPU idle.
+/// For programs that run one batch at a time and would otherwise leave CPU cores idle.
 pub struct ParallelPredictor {
     first: Box<dyn Predictor>,
     others: Vec<Other>,
-    /// The fewest positions for a thread.
+    /// The minimum number of positions per thread.
     fewest: usize,
     inputs: InputBatch,
     predictions: Predictions,
@@ -32,15 +32,15 @@ struct Other {
     spare: Option<Job>,
 }
 
-/// A part of a batch, and where its predictions go.
+/// Part of a batch, and room for its predictions.
 struct Job {
     inputs: InputBatch,
     predictions: Predictions,
 }
 
 impl ParallelPredictor {
-    /// Shares batches among `first`, which works on the calling thread, and all `others`, at least `fewest` (1 or more)
-    /// positions for each. If the system starts fewer threads, those share the batches.
+    /// Splits batches among `first`, which runs on the calling thread, and all `others`, with at least `fewest` (1 or
+    /// more) positions each. If the system starts fewer threads, those split the batches.
     ///
     /// # Panics
     /// If `fewest` is 0.
@@ -56,7 +56,7 @@ impl ParallelPredictor {
         }
     }
 
-    /// Puts the predictions of the first part and of the others together.
+    /// Joins the predictions of the first part and the others.
     fn join(&self, inputs: &InputBatch, busy: usize, out: &mut Predictions) {
         let canvas = inputs.canvas();
         out.reset(inputs.len(), canvas);
@@ -97,7 +97,7 @@ impl Predictor for ParallelPredictor {
         }
         self.inputs.copy_rows(inputs, 0..bounds(1));
         let mut result = self.first.predict(&self.inputs, &mut self.predictions);
-        // Every answer is awaited, even after an error, so that none is taken for that of a later batch.
+        // Wait for every answer, even after an error, so that none is mistaken for one of a later batch.
         for (number, other) in self.others.iter_mut().enumerate().take(parts - 1) {
             let answer = other
                 .finish()
@@ -155,7 +155,7 @@ impl Other {
         })
     }
 
-    /// Starts the prediction of these rows of a batch.
+    /// Starts predicting these rows of a batch.
     fn begin(&mut self, inputs: &InputBatch, rows: std::ops::Range<usize>) -> Result<(), PredictError> {
         let mut job = self.spare.take().ok_or_else(ended)?;
         job.inputs.copy_rows(inputs, rows);
@@ -163,7 +163,7 @@ impl Other {
         jobs.send(job).map_err(|_| ended())
     }
 
-    /// Waits for the prediction that was begun.
+    /// Waits for the prediction that was started.
     fn finish(&mut self) -> Result<(), PredictError> {
         let (job, result) = self.answers.recv().map_err(|_| ended())?;
         self.spare = Some(job);
@@ -175,13 +175,13 @@ impl Drop for Other {
     fn drop(&mut self) {
         self.jobs = None;
         if let Some(thread) = self.thread.take() {
-            // A panic there has been reported already, when its answer did not come.
+            // A panic there was already reported when its answer did not arrive.
             let _ = thread.join();
         }
     }
 }
 
-/// The error if a thread has panicked.
+/// The error after a thread has panicked.
 fn ended() -> PredictError {
     PredictError::Failed("a thread of the predictor has ended".to_owned())
 }

@@ -21,8 +21,8 @@ pub trait Predictor {
     /// A name for users and records, such as a model ID.
     fn name(&self) -> String;
 
-    /// An empty batch with the input planes that the predictor sees, for boards that fit on `canvas`. Callers reuse the
-    /// batch while [`InputBatch::is_like`] says that a new one would be the same.
+    /// An empty batch with the input planes that the predictor sees, for boards that fit on `canvas`. Callers reuse a
+    /// batch as long as [`InputBatch::is_like`] finds it equivalent to a new one.
     fn new_batch(&self, canvas: Size) -> InputBatch {
         InputBatch::new(canvas)
     }
@@ -32,33 +32,34 @@ pub trait Predictor {
         64
     }
 
-    /// Hands over a batch. A predictor that computes on the calling thread returns it with its predictions; one that
-    /// computes elsewhere keeps it, so that the caller can prepare the next batch until it [collects](Self::collect)
-    /// this one.
+    /// Submits a batch. A predictor that computes on the calling thread returns it with its predictions. One that
+    /// computes elsewhere keeps it, so the caller can prepare the next batch until it [collects](Self::collect) this
+    /// one.
     ///
     /// # Errors
-    /// As [`predict`](Self::predict); the job is then lost.
+    /// Same as [`predict`](Self::predict); the job is then lost.
     fn submit(&mut self, mut job: Job) -> Result<Option<Job>, PredictError> {
         self.predict(&job.inputs, &mut job.predictions)?;
         Ok(Some(job))
     }
 
-    /// Waits until one of the jobs that [`submit`](Self::submit) kept is done, in any order; `None` if it keeps none.
+    /// Waits until any one of the submitted jobs that the predictor [kept](Self::submit) is done; `None` if it keeps
+    /// none.
     ///
     /// # Errors
-    /// As [`predict`](Self::predict); one of the jobs is then lost, but the others can still be collected.
+    /// Same as [`predict`](Self::predict); one of the jobs is then lost, but the others can still be collected.
     fn collect(&mut self) -> Result<Option<Job>, PredictError> {
         Ok(None)
     }
 
-    /// How many jobs a caller should have submitted at a time, so that the predictor never waits for the next one: 1
-    /// if it computes on the calling thread.
+    /// How many jobs a caller should keep in flight so that the predictor never idles: 1 if it computes on the calling
+    /// thread.
     fn depth(&self) -> usize {
         1
     }
 }
 
-/// A batch on its way through a predictor.
+/// A batch in flight.
 #[derive(Debug)]
 pub struct Job {
     /// The caller's number for this job.
@@ -135,7 +136,7 @@ impl Predictions {
         zero(&mut self.ownership, [0, 0, 0]);
     }
 
-    /// Makes room for the ownership of every position on `canvas`, after [`reset`](Self::reset): all 0.
+    /// Makes room for the ownership of every position on `canvas` after [`reset`](Self::reset), all 0.
     pub fn reset_ownership(&mut self, canvas: Size) {
         zero(&mut self.ownership, [self.win.len(), canvas.height(), canvas.width()]);
     }
@@ -262,7 +263,7 @@ pub struct Prediction<'a> {
     pub ownership: &'a [f32],
 }
 
-/// The reason why a batch has no usable predictions.
+/// Why a batch has no usable predictions.
 #[derive(Clone, Debug, Error, PartialEq)]
 pub enum PredictError {
     /// The network could not be run.

@@ -1,4 +1,4 @@
-//! How fast is raw batched prediction? Measures positions per second for each batch size, with nothing else running.
+//! Benchmark of raw batched prediction: positions per second for each batch size, with nothing else running.
 
 use std::time::{Duration, Instant};
 
@@ -63,7 +63,7 @@ fn repeat(seconds: f64, mut call: impl FnMut() -> Result<(), PredictError>) -> R
     }
 }
 
-/// Fills an empty batch with positions after random numbers of random legal plays.
+/// Fills an empty batch with positions reached by random numbers of random legal plays.
 pub fn random_inputs(mut inputs: InputBatch, batch: usize, seed: u64) -> InputBatch {
     let size = inputs.canvas();
     for sample in 0..batch {

@@ -39,7 +39,7 @@ pub struct SearchResult {
 pub struct Candidate {
     /// The move that leads from the root to this child.
     pub mv: Move,
-    /// Visits below the move; an unvisited move has the values of the root.
+    /// Visits below the move. An unvisited move has the values of the root.
     pub visits: u32,
     /// P(win) − P(loss), −1 to 1, as the mean over the visits.
     pub value: f32,

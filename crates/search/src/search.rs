@@ -19,13 +19,13 @@ use crate::tree::{NO_NODE, NodeId, ROOT, Tree, Utility, Values};
 use descent::{Descent, Waiting};
 use leaves::Leaves;
 
-/// The search of one position, driven from outside so that many searches can share each call of the network.
+/// The search of one position, driven from outside so that many searches can share each network call.
 ///
 /// [`step`](Self::step) runs visits until a position needs a prediction or the budget is spent;
 /// [`respond`](Self::respond) takes the prediction. [`Lockstep`](crate::Lockstep) drives many searches at once.
 ///
-/// [`restart`](Self::restart) reuses a search for the next position, with the memory of its tree, scratch position and
-/// buffers, so that a warm search does not allocate.
+/// [`restart`](Self::restart) reuses a search for the next position and keeps the memory of its tree, scratch position,
+/// and buffers.
 ///
 /// ```
 /// use tengen_rules::{Komi, Position, Size};
@@ -56,16 +56,16 @@ pub struct Search {
     pub(crate) method: Box<dyn Method>,
     /// The moves allowed at the root; `None` = all.
     allowed: Option<RootMoves>,
-    /// How positions are shown to the network.
+    /// How the network sees positions.
     shown: Shown,
-    /// The descent that is being made, or waits for a prediction.
+    /// The descent in progress, or the one waiting for a prediction.
     now: Descent,
-    /// Those that wait beside it, if the search evaluates several leaves at once.
+    /// Descents pending alongside it, if the search evaluates several leaves at once.
     leaves: Leaves,
     priors: Vec<f32>,
-    /// The priors by a further image.
+    /// The priors from an additional image.
     image_priors: Vec<f32>,
-    /// The predicted ownership of the awaited image, if the settings request it and the network predicts it.
+    /// The predicted ownership of the pending position, if the settings request it and the network predicts it.
     predicted_ownership: Vec<f32>,
     pub(crate) root_values: Values,
     pub(crate) ownership: RootOwnership,
@@ -77,33 +77,33 @@ pub struct Search {
 pub enum Step {
     /// The network's prediction of one position; see [`Search::each_image`] and [`Search::respond`].
     Evaluate(Request),
-    /// Nothing: all visits have been made and [`Search::result`] is final.
+    /// Nothing: all visits are done and [`Search::result`] is final.
     Finished,
 }
 
 /// How a descent ended.
 enum Visit {
-    /// At a known evaluation or the end of a game, and it counts.
+    /// At a cached evaluation or the end of a game; the visit counts.
     Done,
-    /// At a position whose prediction is needed.
+    /// At a position that needs a prediction.
     Asks(Request),
-    /// At a position whose prediction is known, but waits for those of others.
+    /// At a cached prediction that does not count until those of the other pending leaves arrive.
     Waits,
-    /// At a leaf that waits already.
+    /// At a leaf that is already pending: a collision.
     Meets,
 }
 
-/// A token for passing one prediction to the search that requested it.
+/// A token that ties a prediction to the search that requested it.
 #[derive(Debug, PartialEq, Eq)]
 #[must_use]
 pub struct Request {
     key: u128,
-    /// The place of the descent among several that wait; `None` if there is only one.
+    /// The index of the descent among the pending ones; `None` if there is only one.
     place: Option<usize>,
 }
 
 impl Request {
-    /// The key of the position in the evaluation cache; requests with equal keys need only one prediction.
+    /// The position's key in the evaluation cache; requests with equal keys need only one prediction.
     pub fn key(&self) -> u128 {
         self.key
     }
@@ -159,9 +159,8 @@ impl Search {
             .reserve((visits as usize + 1).min(1 << 12), position.size().area() + 1);
     }
 
-    /// Shows positions in the way that this predictor sees them from now on. If it sees how they came about and the
-    /// last predictor did not, or the other way round, the search starts over. [`Lockstep`](crate::Lockstep) calls
-    /// this.
+    /// From now on, encodes positions the way this predictor sees them. If only one of this predictor and the last one
+    /// sees the move history, the search starts over. [`Lockstep`](crate::Lockstep) calls this.
     pub fn show_to<P: Predictor + ?Sized>(&mut self, predictor: &P) {
         let plane_set = predictor.new_batch(self.position.size()).plane_set();
         let same_view = plane_set.trail == self.shown.plane_set.trail;
@@ -176,13 +175,13 @@ impl Search {
         self.ownership.clear();
     }
 
-    /// Sets the size of the noise in the searches that follow: 0 is none, 1 (the start) is all that the settings ask
-    /// for. With [`SearchMethod::Gumbel`](crate::SearchMethod::Gumbel) it is a temperature.
+    /// Scales the noise of the following searches: 0 is none, 1 (initially) is all that the settings ask for. With
+    /// [`SearchMethod::Gumbel`](crate::SearchMethod::Gumbel), it is a temperature.
     pub fn set_noise(&mut self, scale: f32) {
         self.method.set_noise(scale);
     }
 
-    /// Sets everything except the tree for the search of a position.
+    /// Sets everything except the tree for a new position.
     fn begin(&mut self, position: &Position, komi: Komi, visits: u32, rng: Rng) {
         assert!(!position.is_over(), "a finished game has no move to search for");
         if self.position.size() != position.size() {
@@ -199,8 +198,8 @@ impl Search {
         self.ownership.clear();
     }
 
-    /// Sets the total visits of a search by a method that [is anytime](crate::SearchMethod::is_anytime). If it already
-    /// has that many, it is finished.
+    /// Sets the visit budget of a search whose method [is anytime](crate::SearchMethod::is_anytime). The search is
+    /// finished if it already has that many.
     ///
     /// # Panics
     /// If the method needs to know its budget at the start.
@@ -210,9 +209,8 @@ impl Search {
         self.budget = visits;
     }
 
-    /// Restricts the root of a search by a method that [is anytime](crate::SearchMethod::is_anytime) to these moves
-    /// until it is restarted or follows a move; `None` allows all moves again. Existing results for other moves are
-    /// kept.
+    /// Restricts the root of a search whose method [is anytime](crate::SearchMethod::is_anytime) to these moves until
+    /// it is restarted or follows a move; `None` allows all moves again. Existing results for other moves are kept.
     ///
     /// # Panics
     /// If the method chooses its root moves at the start.
@@ -231,7 +229,7 @@ impl Search {
         OpenMoves::new(self.position.size(), self.allowed.as_ref())
     }
 
-    /// The memory of the tree in bytes.
+    /// The size of the tree in bytes.
     pub fn bytes(&self) -> usize {
         self.tree.bytes()
     }
@@ -261,8 +259,8 @@ impl Search {
         self.done
     }
 
-    /// Makes visits until one needs a prediction that is not in the cache, or the budget is spent. A request that was
-    /// not answered is made again.
+    /// Makes visits until one needs a prediction that is not cached, or the budget is spent. Repeats a request that was
+    /// not answered.
     pub fn step(&mut self, cache: &mut EvaluationCache) -> Step {
         if let Some(request) = self.leaves.ask_again() {
             return Step::Evaluate(request);
@@ -294,8 +292,8 @@ impl Search {
         self.tree.node_count() == 0
     }
 
-    /// Calls `add` with the features of every image of the requested position that the network should see, usually
-    /// one, and with a key that only equal features have.
+    /// Calls `add` with the features of every image of the requested position that the network should see, usually one,
+    /// and with a key that only equal features share.
     pub fn each_image(&self, request: &Request, mut add: impl FnMut(u128, &Features)) {
         let descent = match request.place {
             None => &self.now,
@@ -311,8 +309,8 @@ impl Search {
         }
     }
 
-    /// Takes the requested predictions, one for each image in the order of [`each_image`](Self::each_image), stores
-    /// their average in the cache, and completes the visit.
+    /// Accepts the requested predictions, one for each image in the order of [`each_image`](Self::each_image), caches
+    /// their average, and completes the visit.
     ///
     /// # Panics
     /// If there are fewer predictions than images.
@@ -335,7 +333,7 @@ impl Search {
         Ok(())
     }
 
-    /// Evaluates the root from the cache, or requests its prediction.
+    /// Evaluates the root from the cache or requests its prediction.
     fn open_root(&mut self, cache: &mut EvaluationCache) -> Option<Request> {
         let Descent { view, waiting, .. } = &mut self.now;
         view.replace(&self.position, self.komi, self.shown.at_root(self.config.root_images));
@@ -343,7 +341,7 @@ impl Search {
         self.look_up(cache)
     }
 
-    /// Makes one descent from the root.
+    /// Descends from the root once.
     fn visit(&mut self, cache: &mut EvaluationCache) -> Visit {
         self.now.path.clear();
         self.now.path.push(ROOT);
@@ -384,21 +382,21 @@ impl Search {
         self.look_up(cache).map_or(Visit::Done, Visit::Asks)
     }
 
-    /// Returns the scratch position to the root after a descent that ended at the last node of the path.
+    /// Resets the scratch position to the root after a descent that ended at the last node of the path.
     fn undo_descent(&mut self) {
         for _ in 1..self.now.path.len() {
             self.position.undo();
         }
     }
 
-    /// Returns the scratch position to the root after a descent that ended one move below the path.
+    /// Resets the scratch position to the root after a descent that ended one move below the path.
     fn undo_descent_from_leaf(&mut self) {
         self.position.undo();
         self.undo_descent();
     }
 
-    /// The exact result of a finished game, from the viewpoint of the side to move. An end without a score, because the
-    /// life of some chain is undecided, is worth a tie: the side that is ahead has to play on until its lead counts.
+    /// The exact result of a finished game, from the viewpoint of the side to move. An end without a score, because
+    /// some chain's life is undecided, counts as a tie: the side that is ahead has to play on until its lead counts.
     fn exact_values(&self, judge: &mut Judge) -> Values {
         let margin = match judge.ending(&self.position, self.komi) {
             Some(Ending::Counted(count)) => count.margin,
@@ -438,7 +436,7 @@ impl Search {
         self.backup(node, self.tree.mean(node));
     }
 
-    /// Adds the awaited node with the priors already read, and counts the visit.
+    /// Adds the pending node with the priors already read, and counts the visit.
     fn finish_evaluation(&mut self, evaluation: Evaluation) {
         let values = Values {
             value: evaluation.value,
@@ -473,7 +471,7 @@ impl Search {
         }
     }
 
-    /// Prepares a root with a known prediction for visits.
+    /// Prepares an evaluated root for visits.
     fn open_for_visits(&mut self, values: Values) {
         self.root_values = values;
         let visits = self.budget.saturating_sub(self.done);

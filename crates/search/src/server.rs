@@ -1,4 +1,4 @@
-//! How do many threads share one device? A server alone uses it: it joins the batches that wait for the same network.
+//! Shares one device among many threads: a server with exclusive use of it batches jobs for the same network.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, Weak};
@@ -21,10 +21,9 @@ use network::Network;
 /// The settings of a [`PredictionServer`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ServerSetup {
-    /// Threads of the server, 1 or more. With two, the batch of one is copied and prepared while the device computes
-    /// that of the other.
+    /// Threads of the server, 1 or more. With two, one prepares its batch while the device computes the other's.
     pub lanes: usize,
-    /// The most positions of waiting jobs that are joined. A larger job is predicted alone.
+    /// The maximum number of positions in a batch of several jobs. A larger job is predicted alone.
     pub most_positions: usize,
 }
 
@@ -36,10 +35,10 @@ impl ServerSetup {
     };
 }
 
-/// Threads that alone use a device, for any number of networks and clients. While they compute, the jobs of all clients
-/// wait in one line; those of the same network and canvas are then predicted together.
+/// Threads with exclusive use of a device, serving any number of networks and clients. While they compute, jobs from
+/// all clients queue; those for the same network and canvas are then predicted as one batch.
 ///
-/// Dropping the server ends its threads; its clients then fail.
+/// Dropping the server stops its threads; clients then get errors.
 #[derive(Debug)]
 pub struct PredictionServer {
     shared: Arc<Shared>,
@@ -54,14 +53,14 @@ pub struct ServedNetwork {
     name: String,
 }
 
-/// A network on a server that does not keep it there.
+/// A handle that does not keep its network on the server.
 #[derive(Clone, Debug)]
 pub struct WeakNetwork {
     shared: Weak<Shared>,
     network: Weak<Network>,
 }
 
-/// What a server has done since its start, and what waits.
+/// What a server has done since its start, and its queue length.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ServerStats {
     /// Batches predicted.
@@ -70,14 +69,14 @@ pub struct ServerStats {
     pub jobs: u64,
     /// Positions predicted.
     pub positions: u64,
-    /// Time in which the server's threads predicted, in nanoseconds, summed over the threads.
+    /// Time spent predicting, in nanoseconds, summed over the server's threads.
     pub busy_ns: u64,
-    /// Jobs that wait at the moment.
+    /// Jobs in the queue right now.
     pub waiting: u64,
 }
 
 impl PredictionServer {
-    /// Starts the threads. If the system starts fewer than `setup` asks for, those do the work.
+    /// Starts the threads. If the system starts fewer than `setup` asks for, the server runs with those.
     ///
     /// # Errors
     /// [`PredictError::Failed`] if the system starts none.
@@ -142,12 +141,12 @@ impl PredictionServer {
 }
 
 impl ServerStats {
-    /// The mean number of positions per batch after `before`; NaN if there was none.
+    /// The mean number of positions per batch since `before`; NaN if there was no batch.
     pub fn mean_batch_since(self, before: ServerStats) -> f64 {
         (self.positions - before.positions) as f64 / (self.batches - before.batches) as f64
     }
 
-    /// The sums of two servers.
+    /// The combined stats of two servers.
     pub fn and(self, other: ServerStats) -> ServerStats {
         ServerStats {
             batches: self.batches + other.batches,
@@ -170,12 +169,12 @@ impl Drop for PredictionServer {
 }
 
 impl ServedNetwork {
-    /// A predictor for the calling thread.
+    /// A predictor for the calling thread to use.
     pub fn client(&self) -> Client {
         Client::new(self.clone())
     }
 
-    /// The same network under another name: jobs for both are joined.
+    /// The same network under another name; jobs for both share batches.
     #[must_use]
     pub fn with_name(mut self, name: &str) -> ServedNetwork {
         name.clone_into(&mut self.name);
@@ -192,7 +191,7 @@ impl ServedNetwork {
 }
 
 impl WeakNetwork {
-    /// The network under the name of its predictors; `None` if it is gone.
+    /// The network, under its predictors' name; `None` if it is gone.
     pub fn upgrade(&self) -> Option<ServedNetwork> {
         let network = self.network.upgrade()?;
         Some(ServedNetwork {
@@ -203,7 +202,7 @@ impl WeakNetwork {
     }
 }
 
-/// The error if the server's threads have ended.
+/// The error once the server's threads have ended.
 fn ended() -> PredictError {
     PredictError::Failed("the prediction server has ended".to_owned())
 }

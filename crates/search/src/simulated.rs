@@ -1,4 +1,4 @@
-//! How fast is everything around a device? A stand-in for one takes a fixed time for each batch, and computes nothing.
+//! A stand-in for a device that takes a fixed time per batch and computes nothing, to benchmark everything around it.
 
 use std::str::FromStr;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,8 +11,8 @@ use crate::predictor::{PredictError, Predictions, Predictor};
 use crate::server::{PredictionServer, ServedNetwork, ServerSetup};
 use crate::stand_ins::UniformPredictor;
 
-/// A device that computes one batch at a time: each takes a fixed delay and a time for each of its positions, in which
-/// the calling thread sleeps. All clones are the same device. Predicts as [`UniformPredictor`].
+/// A device that computes one batch at a time. Each batch takes a fixed delay plus a time for each of its positions,
+/// during which the calling thread sleeps. All clones are the same device. Predicts like [`UniformPredictor`].
 #[derive(Clone, Debug)]
 pub struct SimulatedDevice {
     delay: Duration,
@@ -22,7 +22,7 @@ pub struct SimulatedDevice {
 }
 
 impl SimulatedDevice {
-    /// A device with this delay per batch and this throughput of very large batches, above 0.
+    /// A device with this delay per batch and this throughput (above 0) for very large batches.
     pub fn new(delay: Duration, positions_per_second: f64) -> SimulatedDevice {
         SimulatedDevice {
             delay,
@@ -37,10 +37,10 @@ impl SimulatedDevice {
         self.delay + Duration::from_secs_f64(positions as f64 / self.positions_per_second)
     }
 
-    /// A server for the device, like that of a GPU, and its network.
+    /// A server for the device, set up as for a GPU, and its network.
     ///
     /// # Errors
-    /// As [`PredictionServer::start`].
+    /// Same as [`PredictionServer::start`].
     pub fn serve(&self) -> Result<(PredictionServer, ServedNetwork), PredictError> {
         let server = PredictionServer::start(ServerSetup::GPU)?;
         let lane = |_| Ok::<_, PredictError>(Box::new(self.clone()) as Box<dyn Predictor + Send>);
@@ -48,7 +48,7 @@ impl SimulatedDevice {
         Ok((server, network))
     }
 
-    /// How long the device has computed so far.
+    /// How long the device has been busy so far.
     pub fn busy(&self) -> Duration {
         Duration::from_nanos(self.busy_ns.load(Ordering::Relaxed))
     }

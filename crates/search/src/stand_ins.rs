@@ -24,8 +24,7 @@ impl Predictor for UniformPredictor {
     }
 }
 
-/// Makes up predictions as a fixed function of its seed and the input of the network, for tests of everything around
-/// the network.
+/// Makes up predictions as a fixed function of its seed and the network input, to test everything around the network.
 ///
 /// The same position gets the same prediction in any batch and on any canvas; different positions get unrelated ones.
 #[derive(Clone, Copy, Debug)]

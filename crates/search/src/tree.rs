@@ -96,7 +96,7 @@ impl Tree {
         self.child.clear();
     }
 
-    /// Reserves memory for this many nodes with this many moves each, so that a search never has to allocate.
+    /// Reserves memory for this many nodes with this many moves each.
     pub(crate) fn reserve(&mut self, nodes: usize, moves: usize) {
         self.first_edge.reserve(nodes);
         self.edge_count.reserve(nodes);
@@ -136,7 +136,7 @@ impl Tree {
         id
     }
 
-    /// Adds a node with these moves whose prediction is not known yet; see [`evaluate`](Self::evaluate).
+    /// Adds a node with these moves whose prediction is still unknown; see [`evaluate`](Self::evaluate).
     pub(crate) fn add_unknown(&mut self, moves: &[u16]) -> NodeId {
         let node = self.add_node(moves, &[], 0.0);
         self.prior.resize(self.mv.len(), 0.0);
@@ -150,7 +150,7 @@ impl Tree {
         self.network_utility[node as usize] = network_utility;
     }
 
-    /// Replaces the priors of the root, whose edges may have changed places since it was evaluated as a leaf.
+    /// Replaces the priors of the root, whose edges may have been reordered since it was evaluated as a leaf.
     pub(crate) fn evaluate_root(&mut self, moves: &[u16], priors: &[f32], network_utility: f32) {
         for edge in self.edges(ROOT) {
             let place = moves.iter().position(|&mv| mv == self.mv[edge]);
@@ -174,7 +174,7 @@ impl Tree {
         self.utility[i] = utility.of(self.value(node), self.margin(node));
     }
 
-    /// Takes back a visit that [`count_visit`](Self::count_visit) has counted with these values.
+    /// Removes a visit that [`count_visit`](Self::count_visit) counted with these values.
     pub(crate) fn discount_visit(&mut self, node: NodeId, values: Values, utility: Utility) {
         let i = node as usize;
         self.visits[i] -= 1;
@@ -190,10 +190,10 @@ impl Tree {
         self.opened[parent as usize] += 1;
     }
 
-    /// Makes `top` the root and removes every node that cannot be reached from it; IDs and edge indices change.
+    /// Makes `top` the root and removes every node not reachable from it; IDs and edge indices change.
     ///
-    /// Children have higher IDs than their parents, so one pass in order of IDs finds the nodes to keep and another
-    /// moves them to the front of the same arrays.
+    /// Children have higher IDs than their parents, so one pass in ID order finds the nodes to keep and another moves
+    /// them to the front of the same arrays.
     pub(crate) fn keep_below(&mut self, top: NodeId) {
         let mut new_ids = vec![NO_NODE; self.node_count()];
         new_ids[top as usize] = ROOT;

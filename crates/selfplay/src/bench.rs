@@ -1,4 +1,4 @@
-//! How fast is self-play? Games without files, by a search with any predictor.
+//! Benchmark of self-play: games without files, by a search with any predictor.
 
 use std::sync::{Arc, Barrier};
 use std::time::{Duration, Instant};
@@ -26,7 +26,7 @@ pub struct SelfPlayBench {
     pub threads: usize,
     /// Groups that each thread plays in turn.
     pub groups_per_thread: usize,
-    /// How long to measure, at least until one search has finished.
+    /// How long to measure, but at least until one search has finished.
     pub duration: Duration,
     /// The seed of the games.
     pub seed: u64,
@@ -35,14 +35,14 @@ pub struct SelfPlayBench {
 /// The measurements of a benchmark.
 #[derive(Clone, Copy, Debug)]
 pub struct SelfPlayBenchReport {
-    /// What was done while it was measured.
+    /// What was counted during the measurement.
     pub counts: CounterValues,
     /// Wall-clock seconds of the measurement.
     pub seconds: f64,
 }
 
-/// Plays self-play games as a run does. `measured` is called when the measurement begins: after each group has had its
-/// first batch, so that memory is allocated and a network's kernels are chosen.
+/// Plays self-play games like a run. Calls `measured` when the measurement begins: after each group has had its first
+/// batch, so that memory is allocated and a network's kernels are chosen.
 ///
 /// # Errors
 /// The first error of a predictor.
@@ -82,7 +82,8 @@ pub fn bench_selfplay(
     })
 }
 
-/// Plays the groups of one thread. It waits at the barrier once in any case, or the others would wait forever.
+/// Plays the groups of one thread. It always reaches the barrier, even after an error, or the others would wait
+/// forever.
 fn play_thread(
     bench: &SelfPlayBench,
     factory: &PredictorFactory,
@@ -120,8 +121,8 @@ fn groups(bench: &SelfPlayBench, thread: usize, counters: &Arc<Counters>) -> Res
     groups.collect::<Result<_, _>>().map_err(invalid)
 }
 
-/// Plays `count` games with a search without a network, for benchmarks of what comes after self-play, and returns those
-/// with a result.
+/// Plays `count` games by searching without a network, to benchmark what comes after self-play, and returns those with
+/// a result.
 ///
 /// # Errors
 /// [`PredictError::Failed`] if none of the games ended before the ply limit.
@@ -147,7 +148,7 @@ pub fn games_without_network(size: Size, count: u32, visits: u32, seed: u64) -> 
     Ok(games)
 }
 
-/// Self-play with groups of so many games on one board, otherwise with default settings.
+/// Settings for self-play in groups of this many games on one board, otherwise the defaults.
 pub fn bench_config(size: Size, games_per_group: u32) -> SelfPlayConfig {
     SelfPlayConfig {
         boards: vec![BoardShare::always(size.to_string(), 1.0)],

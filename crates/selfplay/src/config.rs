@@ -14,9 +14,9 @@ use tengen_search::SearchConfig;
 pub struct SelfPlayConfig {
     /// The boards to play on and their shares. Usual: one board. More boards train one network for all of them.
     pub boards: Vec<BoardShare>,
-    /// The number of games that a group plays in lockstep, sharing each call of the network. Usual: 64 on a CPU, 256 or
-    /// more on a GPU. Larger makes calls cheaper per position, but more games are in flight when a new model arrives.
-    /// Games are played only once a measurement has replaced `auto`.
+    /// The number of games that a group plays in lockstep, sharing each network call. Usual: 64 on a CPU, 256 or more
+    /// on a GPU. Larger makes calls cheaper per position, but more games are in flight when a new model arrives. Games
+    /// are played only once a measurement has replaced `auto`.
     pub games_per_group: Setting<u32>,
     /// How games begin.
     pub opening: OpeningConfig,
@@ -26,8 +26,8 @@ pub struct SelfPlayConfig {
     /// Larger lets longer fights finish, but abandoned games cost more.
     pub ply_limit_areas: u32,
     /// Whether a game stops as soon as it is settled ([`tengen_rules::Position::is_settled`]) and is scored as it is.
-    /// Usual: false. True saves the plies until two passes, but the network never learns how to play them. Rejected
-    /// under territory scoring.
+    /// Usual: false. True saves the plies until two passes, but the network never learns to play them. Rejected under
+    /// territory scoring.
     pub end_when_settled: bool,
     /// The absolute value of the last search, 0 to 1, above which a game counts as decided and is searched with
     /// `decided_visits`. Usual: 0.95; 1 means never. Larger uses full searches for longer.
@@ -44,21 +44,21 @@ pub struct SelfPlayConfig {
     /// Visits of the other searches, if fewer than the model's; their positions are never trained on. Usual: 2 to 6 for
     /// 8 to 16 visits. Larger plays those moves better at a higher cost.
     pub cheap_visits: u32,
-    /// The size of the noise in cheap searches, 0 to 1. Usual: 0, which always plays the best move. With few visits, 1
+    /// The scale of the noise in cheap searches, 0 to 1. Usual: 0, which always plays the best move. With few visits, 1
     /// draws their moves from the network's policy. Larger makes games more varied, with more mistakes.
     pub cheap_noise: f32,
-    /// The size of the noise in the other searches, 0 to 1. Usual: 1, which draws their moves from the policy that is
-    /// trained on, as far as values do not decide. Smaller explores less and plays better.
+    /// The scale of the noise in the other searches, 0 to 1. Usual: 1, which draws their moves from the policy that is
+    /// trained on, where values do not decide. Smaller explores less and plays better.
     pub full_noise: f32,
-    /// Replaces `full_noise` during the run: pairs of (positions played, size of the noise from then on) in ascending
-    /// order. Usual: empty, or 0 for the last third of a run. Less noise late makes values exact, since games are no
-    /// longer lost by it, but nothing new is explored.
+    /// Replaces `full_noise` during the run: pairs of (positions played, noise scale from then on) in ascending order.
+    /// Usual: empty, or 0 for the last third of a run. Less noise late makes values exact, since noise no longer loses
+    /// games, but nothing new is explored.
     pub later_noise: Vec<(u64, f32)>,
-    /// The share of the run's budget, 0 to 1, from which full searches have no noise, whatever the other settings say.
-    /// Usual: 1, which means never, or 0.65 on solved boards. Smaller makes values exact, but explores for less of the
+    /// The share of the run's budget, 0 to 1, after which full searches have no noise, whatever the other settings say.
+    /// Usual: 1, which means never, or 0.65 on solved boards. Smaller makes values exact but explores for less of the
     /// run.
     pub quiet_from: f64,
-    /// Whether a search keeps what the previous one of its game found about the position, and only makes the missing
+    /// Whether a search keeps what the previous search of its game found about the position and makes only the missing
     /// visits. Usual: false. True saves evaluations, but kept visits follow the values of earlier searches.
     pub tree_reuse: bool,
     /// The total probability, 0 to 0.5, of the least likely moves that may be dropped from a policy target. Usual:
@@ -79,10 +79,10 @@ pub struct BoardShare {
     /// The share of games relative to the other boards; any positive number. Larger plays more games on this board.
     #[serde(default = "one")]
     pub share: f64,
-    /// The number of positions of self-play from which games begin on this board. Usual: 0. Larger begins later.
+    /// The number of self-play positions after which games begin on this board. Usual: 0. Larger begins later.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub from: u64,
-    /// The number of positions of self-play from which no more games begin on this board, above `from`. Usual: none.
+    /// The number of self-play positions after which no more games begin on this board, above `from`. Usual: none.
     /// Larger keeps the board for longer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<u64>,
@@ -99,7 +99,7 @@ impl BoardShare {
         }
     }
 
-    /// Whether games begin on this board after so many positions of self-play.
+    /// Whether games begin on this board after this many self-play positions.
     pub fn is_played_at(&self, positions: u64) -> bool {
         self.from <= positions && self.until.is_none_or(|until| positions < until)
     }
@@ -122,8 +122,8 @@ pub struct OpeningConfig {
     /// positions and fewer of its own choosing.
     pub random_share: f64,
     /// The share of games, 0 to 1, that begin from a position of one of the group's last games, with komi drawn around
-    /// the network's expected margin of it. Usual: 0. Larger plays more even games in the middle and at the end. The
-    /// moves before it are not used for training again.
+    /// the network's expected margin there. Usual: 0. Larger plays more even middlegames and endgames. The moves before
+    /// that position are not used for training again.
     pub fork_share: f64,
     /// The maximum number of random plies in such a game; 1 to 1000; the number is uniform from 1 to this. Usual: 4 on
     /// 5x5, 8 on 9x9. Each is uniform over the legal moves, including the pass unless it would end the game. They are
@@ -174,8 +174,8 @@ impl Default for OpeningConfig {
 
 /// How the komi of a game is drawn.
 ///
-/// Fair komi is where the network expects an even game. For games from the empty board, it comes with the model; for
-/// others, it is the margin that the network expects after the opening, at the cost of one more evaluation.
+/// Fair komi is the komi at which the network expects an even game. For games from the empty board, it comes with the
+/// model; for others, it is the margin that the network expects after the opening, at the cost of one more evaluation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct KomiConfig {
@@ -189,10 +189,10 @@ pub struct KomiConfig {
     /// one komi is as fast, but teaches little about others.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fixed_fair: Option<f64>,
-    /// Draws the komi of games that begin with an opening by chances instead: each side's chance of winning after it,
-    /// as the network sees it, is at least this, 0 to 0.5, and all such chances are equally likely. `uniform_share` and
-    /// `spread` do not apply to these games then, which take some ten evaluations more. Usual: none, or 0.2. Larger
-    /// plays more even games.
+    /// For games that begin with an opening, draws the komi by winning chances instead: each side's chance of winning
+    /// after the opening, as the network sees it, is at least this, 0 to 0.5, and all such chances are equally likely.
+    /// `uniform_share` and `spread` then do not apply to these games, which take about ten more evaluations. Usual:
+    /// none, or 0.2. Larger plays more even games.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub least_chance: Option<f64>,
 }
@@ -306,7 +306,7 @@ impl SelfPlayConfig {
         Settings::new(self).map(drop)
     }
 
-    /// The size of the noise in full searches once the store has so many positions of self-play, and this share of the
+    /// The scale of the noise in full searches once the store has this many self-play positions and this share of the
     /// run's budget is spent.
     pub fn noise_at(&self, positions: u64, spent: f64) -> f32 {
         if self.quiet_from < 1.0 && spent >= self.quiet_from {
@@ -317,7 +317,7 @@ impl SelfPlayConfig {
             .unwrap_or(self.full_noise)
     }
 
-    /// Checks that every entry has a size of the noise and more positions than the one before it.
+    /// Checks that every entry has a valid noise scale and more positions than the one before it.
     fn check_later_noise(&self) -> Result<(), SettingError> {
         for (number, &(_, noise)) in self.later_noise.iter().enumerate() {
             check_setting(&format!("selfplay.later_noise[{number}][1]"), noise, 0.0..=1.0)?;
@@ -328,7 +328,7 @@ impl SelfPlayConfig {
     /// Checks that the settings are compatible with these rules.
     ///
     /// # Errors
-    /// [`SettingError`] naming the key that they exclude.
+    /// [`SettingError`] naming the key that conflicts with them.
     pub fn check_rules(&self, rules: Rules) -> Result<(), SettingError> {
         if self.end_when_settled && rules.scoring == Scoring::Territory {
             let expected = format!("false under rules that count territory, such as {rules}");
@@ -338,7 +338,7 @@ impl SelfPlayConfig {
     }
 }
 
-/// The sizes of the boards, which are checked: there must be one to play on at any time.
+/// Checks the boards and returns their sizes. At any time, there must be one to play on.
 fn sizes(boards: &[BoardShare]) -> Result<Vec<Size>, SettingError> {
     if boards.is_empty() {
         return Err(SettingError::new("selfplay.boards", "[]", "at least one board"));

@@ -19,7 +19,7 @@ pub struct Counters {
     pub(crate) absorb_ns: AtomicU64,
 }
 
-/// What one worker does with its time; it only increases.
+/// How one worker spends its time; only increases.
 #[derive(Debug, Default)]
 pub(crate) struct Times {
     pub(crate) descend_ns: AtomicU64,
@@ -27,12 +27,12 @@ pub(crate) struct Times {
     pub(crate) absorb_ns: AtomicU64,
 }
 
-/// What one worker has done with its time so far, in seconds. The rest is waiting for the trainer.
+/// How one worker has spent its time so far, in seconds. The rest is waiting for the trainer.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct WorkerTimes {
     /// Descending to positions and encoding them.
     pub descend: f64,
-    /// Predicting, or waiting for predictions that are computed elsewhere.
+    /// Predicting, or waiting for predictions computed elsewhere.
     pub predict: f64,
     /// Passing predictions to searches.
     pub absorb: f64,
@@ -50,7 +50,7 @@ impl Times {
 }
 
 impl WorkerTimes {
-    /// The times after `before`.
+    /// The times since `before`.
     #[must_use]
     pub fn since(&self, before: &WorkerTimes) -> WorkerTimes {
         WorkerTimes {
@@ -76,15 +76,15 @@ pub struct CounterValues {
     pub visits: u64,
     /// Positions evaluated by the network.
     pub evaluations: u64,
-    /// Positions whose evaluation was already known.
+    /// Positions whose evaluation was cached.
     pub cache_hits: u64,
     /// Number of network calls, each with a batch of positions.
     pub batches: u64,
-    /// Time that all workers spent on descending to positions and encoding them, nanoseconds.
+    /// Time that all workers spent descending to positions and encoding them, in nanoseconds.
     pub descend_ns: u64,
-    /// Time that all workers spent on predictions, or waited for them, nanoseconds.
+    /// Time that all workers spent predicting or waiting for predictions, in nanoseconds.
     pub predict_ns: u64,
-    /// Time that all workers spent on passing predictions to searches, nanoseconds.
+    /// Time that all workers spent passing predictions to searches, in nanoseconds.
     pub absorb_ns: u64,
 }
 
@@ -96,7 +96,7 @@ impl CounterValues {
 }
 
 impl CounterValues {
-    /// What was counted after `before`.
+    /// What was counted since `before`.
     pub fn since(&self, before: CounterValues) -> CounterValues {
         CounterValues {
             games: self.games - before.games,
@@ -142,7 +142,7 @@ impl Counters {
         counter.fetch_add(amount, Ordering::Relaxed);
     }
 
-    /// Adds the time since `start` to counters of nanoseconds.
+    /// Adds the time since `start` to these nanosecond counters.
     pub(crate) fn add_time(counters: [&AtomicU64; 2], start: Instant) {
         let time = start.elapsed().as_nanos() as u64;
         counters.into_iter().for_each(|counter| Self::add(counter, time));

@@ -1,4 +1,4 @@
-//! Why self-play fails.
+//! Errors of self-play.
 
 use thiserror::Error;
 
@@ -7,7 +7,7 @@ use tengen_search::PredictError;
 
 use crate::snapshot::SnapshotError;
 
-/// The reason why self-play cannot start or continue.
+/// Why self-play cannot start or continue.
 #[derive(Debug, Error)]
 pub enum GeneratorError {
     /// A setting is invalid.

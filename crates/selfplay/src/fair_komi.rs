@@ -1,4 +1,4 @@
-//! Which komi makes games from the empty board even?
+//! The komi that makes games from the empty board even.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use tengen_encoding::{Features, InputBatch, PlaneSet};
 use tengen_rules::{Komi, Position, Rules, Size};
 
-/// How far from even a chance counts in part: by half of the inverse of this.
+/// The slope of the ramp around an even chance: chances within 1 / (2 × this) of ½ count in part.
 const STEEPNESS: f64 = 8.0;
 
 /// The fair komi of each board, in points: Black's margin, before komi, that a network expects of the empty board.
@@ -28,12 +28,12 @@ impl FairKomi {
         self.known(size).unwrap_or(0.0)
     }
 
-    /// As [`FairKomi::of`]; `None` if unknown.
+    /// Like [`FairKomi::of`], but `None` if unknown.
     pub fn known(&self, size: Size) -> Option<f64> {
         self.boards.get(&size).copied()
     }
 
-    /// Takes over what another one knows.
+    /// Adds the entries of another one, which win over existing ones.
     pub fn update(&mut self, newer: FairKomi) {
         self.boards.extend(newer.boards);
     }
@@ -43,8 +43,8 @@ impl FairKomi {
         self.boards.insert(size, points);
     }
 
-    /// Asks a network: `chances` gives, for each batch of positions, the side to move's chance of winning, with half of
-    /// the chance of a tie, as the values of each position.
+    /// Asks a network. For each batch of positions, `chances` returns every position's value: the side to move's chance
+    /// of winning, with half of the chance of a tie.
     ///
     /// # Errors
     /// Those of `chances`.
@@ -80,11 +80,11 @@ fn empty_boards(size: Size, rules: Rules, plane_set: PlaneSet) -> InputBatch {
     inputs
 }
 
-/// The komi at which Black's chances, which are given for every whole komi from the lowest on, are even. `None` from a
-/// network that knows nothing of this board: at the lowest komi, Black cannot lose, and at the highest, it cannot win.
+/// The komi at which Black's chances, given for every whole komi from the lowest up, are even. `None` from a network
+/// that knows nothing of this board: at the lowest komi Black cannot lose, and at the highest it cannot win.
 ///
-/// Each komi at which Black is the favorite moves it up from the lowest one. Where the chances are close to even, it
-/// counts in part, so that komi between two whole ones come out, and a network that knows nothing yet says 0.
+/// Each komi at which Black is the favorite moves the result up from the lowest one. A komi whose chance is close to
+/// even counts in part, so the result can lie between two whole komi, and for a network that knows nothing yet it is 0.
 fn even(size: Size, chances: &[f32]) -> Option<f64> {
     let sound =
         |least: f32, chance: Option<&f32>| chance.is_some_and(|&chance| chance >= least && chance <= least + 0.75);
@@ -124,7 +124,7 @@ impl TryFrom<BTreeMap<String, f64>> for FairKomi {
 mod tests {
     use super::*;
 
-    /// What a network says that considers this komi fair, and is that sure of it.
+    /// The chances from a network that considers this komi fair and is this sure of it.
     fn sure(size: Size, fair: f64, per_point: f64) -> Vec<f32> {
         let area = size.area() as i32;
         let chance = |komi: i32| (0.5 + per_point * (fair - f64::from(komi))).clamp(0.0, 1.0) as f32;
@@ -154,7 +154,7 @@ mod tests {
         let fair = FairKomi::according_to(&sizes, Rules::default(), PlaneSet::default(), |questions| {
             let asked = |inputs: &InputBatch| {
                 let size = inputs.canvas();
-                // Komi is what the mover gets, and Black pays it.
+                // The inputs hold the mover's komi. Black is to move and gives komi, so negate it.
                 let asked: Vec<f32> = inputs.komi().iter().map(|&points| -points).collect();
                 let area = size.area() as i32;
                 assert_eq!(asked, (-area..=area).map(|komi| komi as f32).collect::<Vec<_>>());

@@ -1,4 +1,4 @@
-//! From which positions of earlier games can a new game begin?
+//! Positions of earlier games from which new games can begin.
 
 use std::collections::VecDeque;
 
@@ -8,8 +8,8 @@ use tengen_rules::{Move, Position, Size};
 
 use crate::setup::play_while_possible;
 
-/// Number of games that a group remembers. As many as are usually in flight, so that forks are about as old as the
-/// games they are played beside.
+/// The number of games that a group remembers: about as many as are usually in flight, so forks are about as old as the
+/// games they are played alongside.
 const REMEMBERED: usize = 64;
 
 /// The group's last finished games, oldest first.
@@ -42,8 +42,8 @@ impl EarlierGames {
         }
     }
 
-    /// Plays the first moves of one of these games on an empty board of the same size; any position before the last two
-    /// moves, which end the game, is equally likely. Returns the number of moves, 0 if there is no such game.
+    /// Plays the first moves of one of these games on an empty board of the same size; any position before the game's
+    /// last two moves, which end it, is equally likely. Returns the number of moves, 0 if there is no such game.
     pub(crate) fn play_into(&self, position: &mut Position, rng: &mut Rng) -> u16 {
         let size = position.size();
         let fits = |line: &&Line| line.moves.len() > 2 && line.size.parse::<Size>().is_ok_and(|own| own == size);
@@ -54,7 +54,7 @@ impl EarlierGames {
         let line = lines[rng::below(rng, lines.len())];
         let plies = 1 + rng::below(rng, line.moves.len() - 2);
         let moves = line.moves[..plies].iter();
-        // A snapshot may have been changed by hand, and a long cycle ends a game under some rules.
+        // A snapshot may have been edited by hand, and a long cycle ends a game under some rules.
         play_while_possible(
             moves.map_while(|&index| Move::from_index(size, usize::from(index))),
             position,

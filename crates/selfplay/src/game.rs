@@ -25,7 +25,7 @@ pub struct GameAddress {
 const STREAM_ID: u64 = 0;
 const STREAM_SETUP: u64 = 1;
 const STREAM_PLIES: u64 = 2;
-/// Follows the ply's ID in the stream that decides how many visits its search gets.
+/// The ID after the ply's in the stream that decides how many visits its search gets.
 const STREAM_VISITS: u64 = 0;
 
 impl GameAddress {
@@ -77,7 +77,7 @@ impl Clock {
     }
 }
 
-/// The settings of a model that games use.
+/// What a game uses of a model update.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Terms<'a> {
     pub(crate) model_id: &'a str,
@@ -137,8 +137,8 @@ impl Game {
         }
     }
 
-    /// Starts the next search of the game: of its position, or, while the komi is unknown, a search without visits that
-    /// only obtains the network's evaluation of the opening with some komi.
+    /// Starts the game's next search: of its position, or, while the komi is unknown, a search without visits that only
+    /// obtains the network's evaluation of the opening at some komi.
     pub(crate) fn start_search(&self, search: &mut Search, settings: &Settings, run: &RunIdentity, terms: Terms<'_>) {
         let rng = self.address.stream(run.seed, STREAM_PLIES + self.position.ply() as u64);
         match self.komi {
@@ -179,8 +179,8 @@ impl Game {
         }
     }
 
-    /// Whether the next search only finds a move to play, with fewer visits than one to train on. This depends on the
-    /// game and the ply alone, not on how often it is asked.
+    /// Whether the next search only finds a move to play, with fewer visits than one to train on. This depends only on
+    /// the game and the ply, not on how often it is called.
     fn is_cheap(&self, settings: &Settings, run: &RunIdentity, full: u32) -> bool {
         let config = &settings.config;
         if config.full_share >= 1.0 || config.cheap_visits >= full {
@@ -207,7 +207,7 @@ impl Game {
         }
     }
 
-    /// The reason why the game stops now, if it does; if the game is over, the rules determine the recorded reason.
+    /// Why the game stops now, if it does; if the game is over, the rules determine the recorded reason.
     fn stopped(&self, settings: &Settings) -> Option<EndReason> {
         let limit = settings.config.ply_limit_areas as usize * self.position.size().area();
         if settings.config.end_when_settled && self.position.is_settled() {
@@ -219,7 +219,7 @@ impl Game {
         }
     }
 
-    /// Uses the network's evaluation with the komi `searched` to draw the komi or to come closer to it.
+    /// Uses the network's evaluation at komi `searched` to draw the komi or to get closer to it.
     fn determine_komi(&mut self, searched: Komi, result: &SearchResult) {
         let for_black = match self.position.to_move() {
             Color::Black => 1.0,
@@ -264,7 +264,7 @@ impl Game {
         });
     }
 
-    /// The record of the game, which is over or stopped for this reason.
+    /// The record of the game, which has ended or stopped for this reason.
     fn finish(&mut self, komi: Komi, run: &RunIdentity, stopped: EndReason) -> GameRecord {
         let mut record = GameRecord {
             game_id: self.address.game_id(run.seed),

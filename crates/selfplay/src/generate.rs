@@ -18,7 +18,7 @@ use crate::model::ModelUpdate;
 use crate::panic::catch_panic;
 use crate::rotation::Rotation;
 
-/// The settings of a call of [`generate`].
+/// The settings for [`generate`].
 #[derive(Clone, Debug)]
 pub struct GenerateSetup {
     /// What all games have in common; with [`Clock::Fixed`](crate::Clock::Fixed) the output is byte-identical every
@@ -30,20 +30,20 @@ pub struct GenerateSetup {
     pub games: u64,
     /// The number of worker threads, which affects only the time taken.
     pub threads: usize,
-    /// Ids of games that exist already, for example from a call that was killed. They are not passed on, and a group of
-    /// which all games exist is not played.
+    /// IDs of games that already exist, for example from a call that was killed. They are not passed on, and a group
+    /// whose games all exist is not played.
     pub known: BTreeSet<String>,
 }
 
 /// Plays a fixed number of games and passes them to `sink` in order of their addresses, group by group.
 ///
-/// The number of groups and their numbers of games depend only on the settings and the number of games. Each group
-/// starts exactly as many games as it has to deliver and plays all of them to the end. Therefore the games are the same
+/// The number of groups and of games per group depends only on the settings and the total number of games. Each group
+/// starts exactly as many games as it has to deliver and plays all of them to the end. The games are therefore the same
 /// for any number of threads, and long games are not excluded, as they would be if the first N games to end were taken.
 /// The price is that a group's batches shrink as its last games end.
 ///
-/// Setting `stop` ends it early. Groups that are finished by then are passed to `sink` in full; no others are. Returns
-/// the number of games passed to `sink`.
+/// Setting `stop` ends it early. Only groups finished by then are passed to `sink`, each in full. Returns the number of
+/// games passed to `sink`.
 ///
 /// # Errors
 /// [`GeneratorError::Config`] before the first game; [`GeneratorError::Predict`] or [`GeneratorError::Panicked`] for
@@ -91,7 +91,7 @@ pub fn generate(
                 next += 1;
             }
         }
-        // An earlier group was abandoned.
+        // These come after an abandoned group.
         for games in early.into_values() {
             handed_over += sink(games);
         }
@@ -137,7 +137,7 @@ impl Job<'_> {
         result
     }
 
-    /// Plays one set of groups after another until none is left: as many at a time as the predictor can work for.
+    /// Plays one set of groups after another until none is left, as many groups at a time as the predictor's depth.
     fn play_groups(&self, worker: usize, results: &Sender<(u64, Vec<GameRecord>)>) -> Result<(), PredictError> {
         let mut predictor = (self.model.predictor)(worker)?;
         loop {
@@ -150,7 +150,7 @@ impl Job<'_> {
         }
     }
 
-    /// The next group that has games to play; passes over those of which all games exist.
+    /// The next group with games to play; skips groups whose games all exist.
     fn next_group(&self, results: &Sender<(u64, Vec<GameRecord>)>) -> Option<Group> {
         loop {
             let number = self.next_group.fetch_add(1, Ordering::Relaxed);
@@ -186,8 +186,7 @@ impl Job<'_> {
         Group::with_settings(self.settings.clone(), setup, self.model.clone(), self.counters.clone())
     }
 
-    /// Plays all games of these groups, unless stopped, and passes on those of each group that is done, in order of
-    /// their indices.
+    /// Plays all games of these groups, unless stopped, and passes on those of each finished group in index order.
     fn play(
         &self,
         mut rotation: Rotation,

@@ -21,15 +21,15 @@ use crate::worker::{Shared, Worker, WorkerEnd};
 pub struct GeneratorSetup {
     /// The identity shared by all games.
     pub run: RunIdentity,
-    /// A number that no earlier start of the same run had; it distinguishes the games of different starts, even after a
+    /// A number that no earlier start of the same run had; it tells the games of different starts apart, even after a
     /// crash that left no snapshot.
     pub session: u64,
     /// The number of worker threads, each with its own predictor.
     pub threads: usize,
     /// The number of groups per worker. With a predictor that computes elsewhere, two or more let the worker prepare
-    /// the batch of one while another is away.
+    /// one group's batch while another's is in flight.
     pub groups_per_thread: usize,
-    /// The number of finished games that may wait to be received before workers have to wait.
+    /// The number of finished games that may wait to be received before workers block.
     pub channel_capacity: usize,
     /// The initial limit of the [`Lead`], in positions; `u64::MAX` for no limit.
     pub first_limit: u64,
@@ -41,11 +41,11 @@ pub struct Generator {
     shared: Arc<Shared>,
     games: Receiver<FinishedGame>,
     workers: Vec<JoinHandle<WorkerEnd>>,
-    /// What each worker does with its time.
+    /// How each worker spends its time.
     times: Vec<Arc<Times>>,
 }
 
-/// The remains of a stopped [`Generator`].
+/// What a stopped [`Generator`] leaves behind.
 #[derive(Debug)]
 pub struct Stopped {
     /// Finished games that have not been received yet.
@@ -57,10 +57,10 @@ pub struct Stopped {
 }
 
 impl Generator {
-    /// Starts the workers with this model, resuming the games of `in_flight` first.
+    /// Starts the workers with this model, resuming the games in `in_flight` first.
     ///
-    /// The number of threads and groups may differ from those when the snapshot was taken: its games are distributed
-    /// among the groups.
+    /// The number of threads and groups may differ from when the snapshot was taken: its games are distributed among
+    /// the groups.
     ///
     /// # Errors
     /// [`GeneratorError::Config`], [`GeneratorError::Snapshot`] or [`GeneratorError::Spawn`]. If a predictor cannot be
@@ -134,7 +134,7 @@ impl Generator {
         self.shared.counters.values()
     }
 
-    /// What each worker has done with its time since the start.
+    /// How each worker has spent its time since the start.
     pub fn worker_times(&self) -> Vec<WorkerTimes> {
         self.times.iter().map(|times| times.values()).collect()
     }

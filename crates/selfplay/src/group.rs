@@ -1,4 +1,4 @@
-//! Many games in lockstep: in every round each game needs one evaluation, and one call of the network provides all.
+//! Many games in lockstep: in every round, each game needs one evaluation, and one network call provides them all.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -26,8 +26,8 @@ pub struct FinishedGame {
     pub record: GameRecord,
 }
 
-/// The most searches that a slot may finish in one step. On tiny boards the cache eventually has every position, and a
-/// step would play games forever without a request.
+/// The maximum number of searches that a slot may finish in one step. On tiny boards, the cache eventually has every
+/// position, and a step would play games forever without a request.
 const MAX_SEARCHES_PER_STEP: usize = 8;
 
 /// A group of games played in lockstep by one thread at a time.
@@ -47,7 +47,7 @@ pub struct Group {
     slots: Vec<Slot>,
     /// Games from a snapshot that are waiting for a slot.
     queue: VecDeque<Game>,
-    /// The games that new ones may begin from; empty if none do.
+    /// Earlier games that new ones may begin from; empty if none do.
     earlier: EarlierGames,
     next_index: u64,
     /// The total number of games to begin; `None` for no limit.
@@ -152,9 +152,9 @@ impl Group {
         self.queue.len() + self.slots.iter().filter(|slot| slot.game.is_some()).count()
     }
 
-    /// Advances every game to its next position that needs the network, and takes these positions out as a job with
-    /// this ticket; `None` if no game needs it. [`absorb`](Self::absorb) must follow before the next call, unless the
-    /// job failed: its positions are then collected again.
+    /// Advances every game to its next position that needs the network, and returns these positions as a job with this
+    /// ticket; `None` if no game needs it. [`absorb`](Self::absorb) must follow before the next call, unless the job
+    /// failed: its positions are then collected again.
     pub fn descend<P: Predictor + ?Sized>(&mut self, ticket: usize, predictor: &P) -> Option<Job> {
         let hits_before = self.cache.hits();
         self.fill_slots();
@@ -174,7 +174,7 @@ impl Group {
         self.round.take(ticket)
     }
 
-    /// Passes the predictions of the job that [`descend`](Self::descend) returned to the games.
+    /// Passes the predictions of the job from [`descend`](Self::descend) to the games.
     ///
     /// # Errors
     /// If the predictions are broken. The group remains valid.
@@ -186,7 +186,7 @@ impl Group {
         Ok(())
     }
 
-    /// Descends, has the predictor make the predictions, absorbs them, and returns the games that ended in the process.
+    /// Descends, calls the predictor, absorbs its predictions, and returns the games that ended in the process.
     ///
     /// # Errors
     /// An error of the predictor. The group remains valid and can take a step with another predictor.

@@ -1,20 +1,20 @@
-//! Which komi gives Black a certain chance of winning?
+//! Finds the komi that gives Black a certain chance of winning.
 
 use tengen_rules::{Komi, Size};
 
 use crate::setup::KomiPlan;
 
-/// How close to the wanted chance is close enough.
+/// How close to the target chance is close enough.
 const TOLERANCE: f64 = 0.03;
 
-/// A search for the komi at which a network gives Black a certain chance of winning a position, by halving.
+/// A bisection for the komi at which a network gives Black a certain chance of winning a position.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct KomiSearch {
-    /// The wanted chance, 0 to 1, with half of the chance of a tie.
+    /// The target chance, 0 to 1, with half of the chance of a tie.
     chance: f64,
-    /// Komi in half points; Black's chance at it is taken to be higher than the wanted one.
+    /// Komi in half points; Black's chance there is assumed to be above the target.
     low: i16,
-    /// Komi in half points, above `low`; Black's chance at it is taken to be lower.
+    /// Komi in half points, above `low`; Black's chance there is assumed to be below the target.
     high: i16,
 }
 
@@ -29,7 +29,7 @@ impl KomiSearch {
         }
     }
 
-    /// A search between these komi in half points; `None` if there cannot be one.
+    /// A search between these komi in half points; `None` if they are invalid.
     pub(crate) fn between(chance: f64, low: i16, high: i16) -> Option<Self> {
         let sound = (0.0..=1.0).contains(&chance) && low < high && low > i16::MIN / 2 && high < i16::MAX / 2;
         sound.then_some(Self { chance, low, high })
@@ -39,24 +39,24 @@ impl KomiSearch {
         self.chance
     }
 
-    /// The komi in half points between which the wanted one lies.
+    /// The komi in half points that bracket the target.
     pub(crate) fn bounds(&self) -> (i16, i16) {
         (self.low, self.high)
     }
 
-    /// The komi with which the network is asked next.
+    /// The komi to ask the network about next.
     pub(crate) fn next(&self) -> Komi {
         Komi::from_half_points(self.low + (self.high - self.low) / 2)
     }
 
-    /// What follows from Black's chance at the komi that was asked for: the komi of the game, or another question.
+    /// Narrows the search by Black's chance at the komi asked about: the game's komi, or another question.
     pub(crate) fn after(mut self, asked: Komi, chance: f64) -> KomiPlan {
         let asked_half_points = asked.half_points();
         match chance > self.chance {
             true => self.low = asked_half_points,
             false => self.high = asked_half_points,
         }
-        // Neighbors are not told apart further: of two, the last one asked for is taken.
+        // Adjacent komi are close enough: take the last one asked about.
         if (chance - self.chance).abs() < TOLERANCE || self.high - self.low <= 1 {
             KomiPlan::Known(asked)
         } else {
@@ -69,7 +69,7 @@ impl KomiSearch {
 mod tests {
     use super::*;
 
-    /// The komi found on a board of 5x5 where Black's chance falls by `per_point` around a fair komi, and the number of
+    /// The komi found on a 5x5 board where Black's chance falls by `per_point` around a fair komi, and the number of
     /// questions.
     fn found(fair: f64, per_point: f64, wanted: f64) -> (f64, u32) {
         let chance = |komi: Komi| (0.5 + per_point * (fair - f64::from(komi.points()))).clamp(0.0, 1.0);

@@ -1,12 +1,12 @@
-//! Keeping self-play from running too far ahead of the trainer.
+//! Keeps self-play from running too far ahead of the trainer.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// A limit on the number of positions from self-play; workers sleep while it is reached.
+/// A limit on the number of self-play positions; workers sleep while it is reached.
 ///
-/// The trainer raises it: it is the number of positions used for training plus the lead that self-play may have.
+/// The trainer raises it: the limit is the number of positions used for training plus the lead that self-play may have.
 #[derive(Debug)]
 pub struct Lead {
     limit: AtomicU64,

@@ -1,10 +1,10 @@
 //! Plays training games of a network against itself.
 //!
-//! A [`Group`] plays many games in lockstep, so that every call of the network evaluates one position of each. A
-//! [`Rotation`] plays several groups in turn, so that one descends while the batches of others are on a device. The
-//! [`Generator`] runs rotations on worker threads until it is stopped: it accepts new models without interrupting
-//! games, keeps its lead over the trainer within a limit, and returns its games in flight when stopped. [`generate`]
-//! plays a fixed number of games that depend only on the seed and the model, not on the number of threads.
+//! A [`Group`] plays many games in lockstep, so every network call evaluates one position of each. A [`Rotation`] plays
+//! several groups in turn, so one descends while the batches of others are on a device. The [`Generator`] runs
+//! rotations on worker threads until it is stopped: it accepts new models without interrupting games, keeps its lead
+//! over the trainer within a limit, and returns its games in flight when stopped. [`generate`] plays a fixed number of
+//! games that depend only on the seed and the model, not on the number of threads.
 //!
 //! ```text
 //! seed, group, game, ply ─→ random streams

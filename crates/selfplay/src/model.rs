@@ -14,8 +14,8 @@ pub type PredictorFactory = Arc<dyn Fn(usize) -> Result<Box<dyn Predictor>, Pred
 
 /// A network to use from now on, and the settings that come with it.
 ///
-/// Games in flight continue with it. An update with the `model_id` already in use changes only visits and komi: the
-/// predictors and the evaluation caches are kept.
+/// Games in flight continue with it. An update with the current `model_id` changes only visits and komi: the predictors
+/// and evaluation caches are kept.
 #[derive(Clone)]
 pub struct ModelUpdate {
     /// The number of the generation, for the names of shards.
@@ -24,9 +24,9 @@ pub struct ModelUpdate {
     pub model_id: String,
     /// Number of visits in a full search.
     pub visits: u32,
-    /// Number of positions of self-play that the store has; decides which boards new games are played on.
+    /// The number of self-play positions in the store; decides which boards new games are played on.
     pub positions: u64,
-    /// The share of the run's budget that is spent, 0 to 1; with `positions`, decides how much noise searches have.
+    /// The spent share of the run's budget, 0 to 1; with `positions`, decides how much noise searches have.
     pub spent: f64,
     /// The estimated komi at which games from the empty board are even.
     pub fair_komi: FairKomi,

@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Runs `work`; if it panics, returns the panic's message.
 ///
-/// Data that `work` was changing is left as it was at the moment of the panic. The caller decides what is still usable.
+/// Data that `work` was changing stays as it was at the moment of the panic. The caller decides what is still usable.
 ///
 /// # Errors
 /// The message of the panic.

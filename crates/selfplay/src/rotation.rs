@@ -1,4 +1,4 @@
-//! Which group plays next? One that is not waiting for the network, so that both always have work.
+//! Rotates among groups, so that the thread and the network both always have work.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use crate::group::{FinishedGame, Group};
 #[derive(Default)]
 pub struct Rotation {
     groups: Vec<Group>,
-    /// Groups whose batch is not away, in the order in which their batches came back.
+    /// Groups without a batch in flight, in the order in which their batches came back.
     idle: VecDeque<usize>,
     away: usize,
     times: Arc<Times>,
@@ -41,7 +41,7 @@ impl Rotation {
         &mut self.groups
     }
 
-    /// What the thread that plays the groups does with its time.
+    /// How the thread that plays the groups spends its time.
     pub(crate) fn times(&self) -> Arc<Times> {
         self.times.clone()
     }
@@ -51,8 +51,8 @@ impl Rotation {
         self.groups.iter().all(Group::is_done)
     }
 
-    /// Advances one group: hands over its next batch, or, if no group has one, waits for a batch that is away and
-    /// absorbs its predictions. Returns the games that ended in the process.
+    /// Advances one idle group and submits its next batch. If it has none, or no group is idle, waits for a batch in
+    /// flight and absorbs its predictions. Returns the games that ended in the advanced group.
     ///
     /// # Errors
     /// An error of the predictor. All groups remain valid, for [snapshots](Group::snapshot) or a new rotation.
@@ -73,7 +73,7 @@ impl Rotation {
         Ok(self.groups[number].take_finished())
     }
 
-    /// Waits for all batches that are away, so that another predictor or model can take over.
+    /// Waits for all batches in flight, so that another predictor or model can take over.
     ///
     /// # Errors
     /// An error of the predictor.
@@ -106,7 +106,7 @@ impl Rotation {
         }
     }
 
-    /// Waits for a batch, if any is away.
+    /// Waits for a batch, if any is in flight.
     fn collect<P: Predictor + ?Sized>(&mut self, predictor: &mut P) -> Result<(), PredictError> {
         if self.away == 0 {
             return Ok(());

@@ -12,7 +12,7 @@ use crate::komi_search::KomiSearch;
 pub(crate) enum KomiPlan {
     /// The komi is known.
     Known(Komi),
-    /// The komi will be the network's expected margin of the opening position plus an offset.
+    /// The komi will be the network's expected margin for the opening position plus an offset.
     AroundNetwork {
         /// The offset in points.
         offset: f64,
@@ -21,7 +21,7 @@ pub(crate) enum KomiPlan {
     ByChance(KomiSearch),
 }
 
-/// Draws the board size of a game from the boards that are played on after so many positions of self-play.
+/// Draws the board size of a game from the boards in play after this many self-play positions.
 pub(crate) fn draw_size(settings: &Settings, positions: u64, rng: &mut Rng) -> Size {
     let boards = settings.config.boards.iter().zip(&settings.sizes);
     let played = boards.filter(|(board, _)| board.is_played_at(positions));
@@ -45,7 +45,7 @@ pub(crate) fn play_opening(
     position: &mut Position,
     rng: &mut Rng,
 ) -> u16 {
-    // Without forks, nothing is drawn, so that games are the same as before there were any.
+    // Without forks, draw nothing, so that games stay the same as before forks were added.
     if config.fork_share > 0.0 && rng::unit_f64(rng) < config.fork_share {
         let plies = earlier.play_into(position, rng);
         if plies > 0 {
@@ -63,7 +63,7 @@ pub(crate) fn play_opening(
     play_random_opening(config, position, rng)
 }
 
-/// Plays a line of the book for this board on an empty board; returns its number of plies, 0 if there is none.
+/// Plays one of the book's lines for this board on an empty board; returns its number of plies, 0 if there is none.
 fn play_line(book: &BookShare, position: &mut Position, rng: &mut Rng) -> u16 {
     let fitting = book.lines.iter().filter(|(size, _)| *size == position.size());
     let lines: Vec<&Vec<Move>> = fitting.map(|(_, line)| line).collect();
@@ -74,7 +74,7 @@ fn play_line(book: &BookShare, position: &mut Position, rng: &mut Rng) -> u16 {
     play_while_possible(line.iter().copied(), position)
 }
 
-/// Plays these moves up to the first that is not legal or would end the game; returns the number of plies.
+/// Plays these moves up to the first that is illegal or would end the game; returns the number of plies.
 pub(crate) fn play_while_possible(moves: impl Iterator<Item = Move>, position: &mut Position) -> u16 {
     for mv in moves {
         if position.try_play(mv).is_err() {
@@ -141,7 +141,7 @@ pub(crate) fn draw_komi(config: &KomiConfig, size: Size, opening_plies: u16, fai
     }
 }
 
-/// The komi closest to a number of points, limited to plus or minus the number of points of the board.
+/// The komi closest to a number of points, at most plus or minus the number of points of the board.
 pub(crate) fn rounded(size: Size, points: f64) -> Komi {
     let limit = size.area() as f64;
     Komi::from_half_points((2.0 * points.clamp(-limit, limit)).round() as i16)

@@ -75,7 +75,7 @@ struct PlySnapshot {
     policy: Vec<(u16, u32)>,
 }
 
-/// The reason why the games of a snapshot cannot be resumed.
+/// Why the games of a snapshot cannot be resumed.
 #[derive(Debug, Error)]
 pub enum SnapshotError {
     /// The data is not a snapshot.

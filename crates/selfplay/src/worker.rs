@@ -20,7 +20,7 @@ use crate::snapshot::GroupSnapshot;
 /// The state shared by the workers and their owner.
 pub(crate) struct Shared {
     model: Mutex<Arc<ModelUpdate>>,
-    /// Counts the updates, so that a worker notices one without taking the lock.
+    /// Counts the updates, so that a worker can detect one without taking the lock.
     version: AtomicU64,
     stop: AtomicBool,
     pub(crate) lead: Lead,
@@ -59,7 +59,7 @@ impl Shared {
     }
 }
 
-/// What remains when a worker ends.
+/// What a worker leaves behind.
 pub(crate) struct WorkerEnd {
     pub(crate) groups: Vec<GroupSnapshot>,
     /// Finished games that did not fit into the channel.
@@ -92,8 +92,8 @@ struct InUse {
 }
 
 impl Worker {
-    /// Plays until stopped, or until the predictor fails or something panics. The games are kept in any case: a group
-    /// interrupted by a panic has every game as it was after its last move.
+    /// Plays until stopped, or until the predictor fails or something panics. The games are always kept: in a group
+    /// interrupted by a panic, every game is as it was after its last move.
     pub(crate) fn run(mut self) -> WorkerEnd {
         let shared = self.shared.clone();
         let _stop = StopOnDrop(&shared);
@@ -136,7 +136,7 @@ impl Worker {
             let model = self.shared.model();
             if in_use.predictor.is_none() || in_use.model_id != model.model_id {
                 if let Some(old) = &mut in_use.predictor {
-                    // Its last predictions must not reach caches that the new network fills.
+                    // The old predictor's last predictions must not reach caches that the new network fills.
                     self.rotation.settle(old)?;
                 }
                 in_use.predictor = Some((model.predictor)(self.number)?);

@@ -7,7 +7,7 @@
 //! loses the race reads the new games, leaves them out, and tries the next number. No import waits for another.
 //!
 //! An import killed between shard and note leaves a stray shard. The next import admits it if all its games are still
-//! new, or refuses it by a note; if its writer is still alive, it finds that note when its own is rejected.
+//! new, or refuses it with a note; if the stray's writer is still alive, it finds that note when its own is rejected.
 
 use std::collections::HashSet;
 

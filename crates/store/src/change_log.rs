@@ -10,7 +10,7 @@ use crate::store_error::StoreError;
 
 impl Games {
     /// The current state of the change notes. The first call lists them; later calls only ask for the note that would
-    /// follow the last one known, since a note is written only after all earlier ones.
+    /// follow the last known one, since a note is written only after all earlier ones.
     pub(crate) fn changes(&self) -> Result<Arc<Changes>, StoreError> {
         let known = self.memory.changes().clone();
         let changes = match known {

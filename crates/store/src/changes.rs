@@ -1,14 +1,14 @@
-//! How published games can be merged, pruned or admitted exactly once while others read them: through numbered change
-//! notes that every reader obeys.
+//! Merges, prunes, and admits published games exactly once while others read them, through numbered change notes that
+//! every reader obeys.
 //!
 //! A shard never changes, but old shards may be replaced by one that holds all their games, or dropped.
 //! `changes/000001.json`, `changes/000002.json`, … record this. Each note is written once, under the next free number,
-//! by a process that has read all earlier notes; if two processes change a store at once, one of them is rejected.
-//! Files are deleted only after the note that hides them is in place, and a merged or imported shard counts only once a
-//! note names it. A reader lists the notes, the games, and the notes again: if no note was added, the listing contains
-//! every game exactly once.
+//! by a process that has read all earlier notes; if two processes change a store at the same time, one of them is
+//! rejected. Files are deleted only after the note that hides them is in place, and a merged or imported shard counts
+//! only once a note names it. A reader lists the notes, the games, and the notes again: if no note was added, the
+//! listing contains every game exactly once.
 //!
-//! A note decides which games count, so a reader refuses one that it does not understand completely: unknown or missing
+//! A note decides which games count, so a reader rejects one that it does not understand completely: unknown or missing
 //! keys are errors, and a note ends with the SHA-256 of everything before that hash. Notes written before hashes were
 //! added have none and are still read.
 
@@ -78,7 +78,7 @@ pub(crate) struct Change {
     /// Paths of imported shards that count from this note on.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) admitted: Vec<String>,
-    /// Paths of imported shards that never count because they hold a game that another shard brought first.
+    /// Paths of imported shards that never count because they hold a game that another shard brought in first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) refused: Vec<String>,
 }
@@ -87,8 +87,8 @@ impl Change {
     /// Parses the note in the file at `path`.
     ///
     /// # Errors
-    /// [`StoreError::Damaged`] for a note that is not exactly what was written; [`StoreError::Version`] for another
-    /// major version.
+    /// [`StoreError::Damaged`] for a note that differs from what was written; [`StoreError::Version`] for another major
+    /// version.
     pub(crate) fn read(path: &str, bytes: &[u8]) -> Result<Change, StoreError> {
         let change: Change = parse_json(path, bytes)?;
         check_version(path, &change.format_version)?;
@@ -156,12 +156,12 @@ pub struct PrunedGeneration {
     pub shards: Vec<String>,
 }
 
-/// What happened to the games of a deleted shard.
+/// What happened to the games of a shard that no longer counts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Fate {
     /// They were merged into another shard, where they start at index `first`.
     Merged { into: String, first: usize },
-    /// The shards were dropped to free space.
+    /// They were dropped to free space, or the shard was refused.
     Pruned,
 }
 
@@ -189,7 +189,7 @@ impl Changes {
         !self.fates.contains_key(&shard.path) && (!shard.needs_note() || self.names(&shard.path))
     }
 
-    /// Whether a shard needs a note to count and no note names it, neither as one that counts nor as one that is gone.
+    /// Whether a shard needs a note to count but no note names it, neither as one that counts nor as one that is gone.
     pub(crate) fn leaves_out(&self, shard: &ShardInfo) -> bool {
         !self.shows(shard) && !self.fates.contains_key(&shard.path)
     }

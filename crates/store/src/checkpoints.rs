@@ -1,7 +1,7 @@
 //! Training checkpoints: the files come first and a commit mark last, so a crash never leaves a partial checkpoint.
 //!
-//! A damaged checkpoint is set aside as a damaged shard is: a note in `quarantine/` says what is wrong, and the files
-//! stay where they are until enough newer checkpoints are intact.
+//! A damaged checkpoint is quarantined like a damaged shard: a note in `quarantine/` says what is wrong, and the files
+//! stay in place until enough newer checkpoints are intact.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -23,7 +23,7 @@ const CHECKPOINTS: &str = "checkpoints";
 
 const COMMIT: &str = "checkpoint.json";
 
-/// The commit mark: the files that belong to the checkpoint and their hashes.
+/// The commit mark, a manifest of the checkpoint's files and their hashes.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Manifest {
     format_version: String,
@@ -34,7 +34,7 @@ pub(crate) struct Manifest {
 /// The files of a checkpoint by name.
 pub type CheckpointFiles = BTreeMap<String, Bytes>;
 
-/// The steps of the checkpoints that this process has written, or read and found intact.
+/// The steps of the checkpoints that this process has written or found intact.
 #[derive(Debug, Default)]
 pub(crate) struct Checked(Mutex<BTreeSet<u64>>);
 
@@ -44,12 +44,12 @@ impl Checked {
     }
 }
 
-/// The newest intact checkpoint, and what was found on the way to it.
+/// The newest intact checkpoint, and the damage found on the way to it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Recovered {
     /// The newest intact checkpoint, with its step; `None` if there is none.
     pub newest: Option<(u64, CheckpointFiles)>,
-    /// The damaged checkpoints that this call has set aside, newest first.
+    /// The damaged checkpoints that this call quarantined, newest first.
     pub damaged: Vec<QuarantineNote>,
 }
 
@@ -58,11 +58,11 @@ pub struct Recovered {
 pub struct PrunedCheckpoints {
     /// The steps of the deleted checkpoints, in ascending order.
     pub steps: Vec<u64>,
-    /// The damaged checkpoints that this call has set aside, newest first.
+    /// The damaged checkpoints that this call quarantined, newest first.
     pub damaged: Vec<QuarantineNote>,
 }
 
-/// What has become of a checkpoint.
+/// The state of a checkpoint.
 enum Found {
     Intact(CheckpointFiles),
     /// What is wrong with it.
@@ -79,8 +79,8 @@ pub struct Checkpoints<'a> {
 }
 
 impl Checkpoints<'_> {
-    /// Writes the checkpoint of a training step; it exists once the call returns. An existing checkpoint of the same
-    /// step is left alone if it is intact; a damaged one and the files of an unfinished one are replaced.
+    /// Writes the checkpoint of a training step; it exists once the call returns. An intact checkpoint of the same step
+    /// is left alone; a damaged one and the files of an unfinished one are replaced.
     ///
     /// # Errors
     /// [`StoreError::BadName`] for an invalid file name; [`StoreError::Write`], after which the checkpoint does not
@@ -89,11 +89,11 @@ impl Checkpoints<'_> {
         self.put_if(step, files, || Ok(()))
     }
 
-    /// [`Checkpoints::put`] with a question that is asked last: unless it is `allowed`, the files are written, but the
-    /// checkpoint does not come into being.
+    /// [`Checkpoints::put`] with a final check: unless `allowed` succeeds, the files are written but the checkpoint is
+    /// not committed.
     ///
     /// # Errors
-    /// As [`Checkpoints::put`], and what `allowed` returns.
+    /// Same as [`Checkpoints::put`], and what `allowed` returns.
     pub fn put_if<E: From<StoreError>>(
         self,
         step: u64,
@@ -124,7 +124,7 @@ impl Checkpoints<'_> {
         Ok(())
     }
 
-    /// Whether the checkpoint of a step is finished, intact, and not set aside.
+    /// Whether the checkpoint of a step is finished, intact, and not quarantined.
     fn stands(self, step: u64) -> Result<bool, StoreError> {
         if self.files.size_of(&commit(step))?.is_none() || self.files.size_of(&note(step))?.is_some() {
             return Ok(false);
@@ -132,7 +132,7 @@ impl Checkpoints<'_> {
         Ok(self.checked.steps().contains(&step) || matches!(self.examine(step)?, Found::Intact(_)))
     }
 
-    /// The steps of all finished checkpoints that are not set aside, in ascending order.
+    /// The steps of all finished checkpoints that are not quarantined, in ascending order.
     ///
     /// # Errors
     /// [`StoreError::Read`].
@@ -143,13 +143,13 @@ impl Checkpoints<'_> {
         Ok(steps)
     }
 
-    /// The steps of all finished checkpoints, also of those that are set aside, in ascending order.
+    /// The steps of all finished checkpoints, including quarantined ones, in ascending order.
     pub(crate) fn finished(self) -> Result<Vec<u64>, StoreError> {
         let steps = self.steps_in(CHECKPOINTS, "/", &format!("/{COMMIT}"))?;
         Ok(steps.into_iter().collect())
     }
 
-    /// The steps that stand between these two words in the names of a folder's files.
+    /// The steps that appear between these two strings in the names of a folder's files.
     fn steps_in(self, folder: &str, before: &str, after: &str) -> Result<BTreeSet<u64>, StoreError> {
         let step = |path: &str| {
             let rest = path.strip_prefix(folder)?.strip_prefix(before)?;
@@ -182,7 +182,7 @@ impl Checkpoints<'_> {
         Ok(files)
     }
 
-    /// The newest checkpoint that is intact, with its step; damaged ones are skipped. Changes nothing.
+    /// The newest intact checkpoint, with its step; damaged ones are skipped. Changes nothing.
     ///
     /// # Errors
     /// [`StoreError::Read`]; [`StoreError::Version`] if the newest one has another major version.
@@ -195,11 +195,11 @@ impl Checkpoints<'_> {
         Ok(None)
     }
 
-    /// [`Checkpoints::latest`], which sets the damaged checkpoints aside that it finds on the way, so that every later
-    /// look skips them.
+    /// Like [`Checkpoints::latest`], but quarantines the damaged checkpoints on the way, so that later calls skip them.
     ///
     /// # Errors
-    /// As [`Checkpoints::latest`]. A note that cannot be written is no error: the reason of the damage then says so.
+    /// Same as [`Checkpoints::latest`]. A note that cannot be written is not an error; the damage's reason then says
+    /// so.
     pub fn recover(self) -> Result<Recovered, StoreError> {
         let mut damaged = Vec::new();
         for step in self.list()?.into_iter().rev() {
@@ -215,10 +215,9 @@ impl Checkpoints<'_> {
         Ok(Recovered { newest: None, damaged })
     }
 
-    /// Deletes all checkpoints that are older than the newest `keep` intact ones, of which there is at least one, each
-    /// starting with its commit mark, and the files of unfinished checkpoints older than the newest intact one. Sets
-    /// aside the damaged ones that it finds. Only one process at a time may write checkpoints, so an unfinished one
-    /// that is older is a leftover.
+    /// Deletes all checkpoints older than the newest `keep` (at least one) intact ones, each starting with its commit
+    /// mark, and the files of unfinished checkpoints older than the newest intact one. Quarantines the damaged ones
+    /// that it finds. Only one process at a time may write checkpoints, so an older unfinished one is a leftover.
     ///
     /// # Errors
     /// [`StoreError::Read`], [`StoreError::Write`].
@@ -240,8 +239,8 @@ impl Checkpoints<'_> {
         Ok(pruned)
     }
 
-    /// The steps of the newest intact checkpoints, newest first, at most `most`; sets aside the damaged ones before
-    /// them. Those that this process has written or read are not read again.
+    /// The steps of the newest intact checkpoints, newest first, at most `most`; quarantines the damaged ones before
+    /// them. Does not reread those that this process has written or read.
     fn newest_intact(self, most: usize, damaged: &mut Vec<QuarantineNote>) -> Result<Vec<u64>, StoreError> {
         let mut intact = Vec::new();
         for step in self.list()?.into_iter().rev() {
@@ -257,7 +256,7 @@ impl Checkpoints<'_> {
             match found {
                 Ok(None | Some(Found::Intact(_))) => intact.push(step),
                 Ok(Some(Found::Damaged(reason))) => damaged.push(self.set_aside(step, reason)),
-                // Nobody can resume from that of another version now, so it stays, but does not count.
+                // This version cannot resume from another version's checkpoint, so it stays but does not count.
                 Ok(Some(Found::Gone)) | Err(StoreError::Version { .. }) => {}
                 Err(error) => return Err(error),
             }
@@ -265,8 +264,8 @@ impl Checkpoints<'_> {
         Ok(intact)
     }
 
-    /// Reads a checkpoint, a second time if something is wrong: a transfer error may disappear, and another process may
-    /// be deleting it.
+    /// Reads a checkpoint, and again if something is wrong: a transfer error may disappear, and another process may be
+    /// deleting it.
     fn examine(self, step: u64) -> Result<Found, StoreError> {
         match self.load(step) {
             Err(error) if error.is_damage() && self.files.size_of(&commit(step))?.is_none() => return Ok(Found::Gone),
@@ -290,7 +289,7 @@ impl Checkpoints<'_> {
         }
     }
 
-    /// Notes that a checkpoint is damaged.
+    /// Quarantines a damaged checkpoint with a note.
     fn set_aside(self, step: u64, reason: String) -> QuarantineNote {
         let mut found = QuarantineNote {
             shard: folder(step),
@@ -303,7 +302,7 @@ impl Checkpoints<'_> {
         found
     }
 
-    /// Deletes a checkpoint, first its commit mark and last the note that sets it aside.
+    /// Deletes a checkpoint: first its commit mark, last its quarantine note.
     fn delete(self, step: u64) -> Result<(), StoreError> {
         self.checked.steps().remove(&step);
         self.files.delete(&commit(step))?;
@@ -321,7 +320,7 @@ fn commit(step: u64) -> String {
     format!("{}/{COMMIT}", folder(step))
 }
 
-/// The path of the note that sets a checkpoint aside.
+/// The path of a checkpoint's quarantine note.
 fn note(step: u64) -> String {
     format!("{QUARANTINE}/checkpoint-{step:09}.json")
 }

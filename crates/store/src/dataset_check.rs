@@ -12,7 +12,7 @@ use crate::verify_documents::unsealed;
 /// Name of the file that every complete dataset has.
 pub const DATASET_MANIFEST: &str = "MANIFEST.json";
 
-/// What was found of the datasets of a store.
+/// The result of checking a store's datasets.
 #[derive(Default)]
 pub(crate) struct DatasetsChecked {
     /// Number of datasets whose files all match their size and SHA-256.
@@ -24,7 +24,7 @@ pub(crate) struct DatasetsChecked {
 }
 
 impl DatasetsChecked {
-    /// Checks every file of the datasets in the store against the manifests.
+    /// Checks every file of the store's datasets against the manifests.
     pub(crate) fn of(files: &Files) -> Result<DatasetsChecked, StoreError> {
         let mut checked = DatasetsChecked::default();
         for name in files.folders("datasets")? {
@@ -66,7 +66,7 @@ fn wrong_files(files: &Files, folder: &str, manifest: &Manifest) -> Result<Vec<(
     Ok(wrong)
 }
 
-/// The manifest of a dataset: all its keys, of which only some are looked at.
+/// A dataset's manifest with all its keys, of which only some are used.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 #[expect(dead_code, reason = "a manifest must have all of its keys")]

@@ -1,4 +1,4 @@
-//! Files that appear atomically and never change, in a folder or an object store: put, get, list, and patience.
+//! Files that appear atomically and never change, in a folder or an object store: put, get, list, and retries.
 
 use std::future::Future;
 use std::path::Path as FsPath;
@@ -45,7 +45,7 @@ struct Inner {
     is_run: AtomicBool,
     /// Patient calls that are currently waiting for this store.
     waiting: WaitingCalls,
-    /// What all handles have asked of the store.
+    /// Requests made through all handles.
     counters: Counters,
 }
 
@@ -92,7 +92,7 @@ impl Files {
         self.inner.waiting.longest()
     }
 
-    /// What all handles to these files have asked of the store so far.
+    /// Requests made through all handles to these files so far.
     pub(crate) fn operations(&self) -> Operations {
         self.inner.counters.read()
     }
@@ -127,7 +127,7 @@ impl Files {
         let put = self.attempt(Kind::Put, |_| bytes.len() as u64, call);
         match put {
             Ok(_) => Ok(Put::Created),
-            // An attempt that seemed to fail may still have written the file.
+            // An earlier attempt that seemed to fail may still have written the file.
             Err(ObjectError::AlreadyExists { .. })
                 if tries > 1 && self.get(path)?.is_some_and(|found| found == bytes) =>
             {
@@ -151,9 +151,9 @@ impl Files {
         Ok(put)
     }
 
-    /// Writes a file atomically, replacing the one that may be there: a reader gets all of the old bytes or all of the
-    /// new ones. Only for notices, which tell how something stands now and may be out of date when they are read, such
-    /// as how far the trainer is. What is published never changes: see [`Files::put_new`].
+    /// Writes a file atomically, replacing an existing one: a reader gets all of the old bytes or all of the new ones.
+    /// Only for status files that may be out of date when read, such as the trainer's progress. What is published never
+    /// changes: see [`Files::put_new`].
     ///
     /// # Errors
     /// [`StoreError::Write`] if the store fails; the old file may then still be there. A partial file never appears.
@@ -262,7 +262,7 @@ impl Files {
         Ok(names)
     }
 
-    /// Deletes a file that is not published permanently, such as an old checkpoint or old metrics. Deleting a missing
+    /// Deletes a file that was not published for good, such as an old checkpoint or old metrics. Deleting a missing
     /// file is not an error.
     ///
     /// # Errors
@@ -282,14 +282,14 @@ impl Files {
     pub fn set_aside(&self, path: &str) -> Result<(), StoreError> {
         let (from, to) = (object_path(path)?, object_path(&format!("{path}.damaged"))?);
         match self.attempt(Kind::Put, |()| 0, || self.objects().rename(&from, &to)) {
-            // An attempt that seemed to fail may have moved it.
+            // An earlier attempt that seemed to fail may have moved it.
             Ok(()) | Err(ObjectError::NotFound { .. }) => Ok(()),
             Err(error) => Err(write_error(path, &error)),
         }
     }
 
-    /// Writes something that is not in the store but takes space beside it, such as a scratch file. While there is no
-    /// space, it waits as the calls to the store do.
+    /// Writes something outside the store that shares its disk, such as a scratch file. While the disk is full, retries
+    /// like a call to the store.
     ///
     /// # Errors
     /// The last error of `write`.

@@ -1,4 +1,4 @@
-//! How games get in and out of a store: in shards that are published atomically, checked once, and trusted afterwards.
+//! Gets games in and out of a store: in shards that are published atomically, checked once, and trusted afterwards.
 
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
@@ -41,7 +41,7 @@ impl GamesListing {
         GameTotals::of(&self.shards).plus(self.pruned)
     }
 
-    /// The listing in a form that another process can read, so that both see the same games.
+    /// The listing in a form that another process can read, so that both use the same games.
     pub fn to_bytes(&self) -> Vec<u8> {
         let files = |shards: &[ShardInfo]| shards.iter().map(|shard| (shard.path.clone(), shard.bytes)).collect();
         let passed = PassedOn {
@@ -159,7 +159,7 @@ impl Games {
     /// Publishes games as one shard: encodes them in memory, hashes the bytes, and writes the file atomically.
     ///
     /// # Errors
-    /// As [`SealedShard::new`] and [`Games::publish`].
+    /// Same as [`SealedShard::new`] and [`Games::publish`].
     pub fn publish_games(
         &self,
         collection: &Collection,
@@ -181,8 +181,8 @@ impl Games {
         self.files.put_same(&shard.info.path, shard.bytes.clone()).map(|_| ())
     }
 
-    /// Lists all games of some kind, as shards. Files that are not shards and shards that were merged into others are
-    /// skipped; pruned games are counted.
+    /// Lists all games of some kind, as shards. Skips files that are not shards and shards that were merged into
+    /// others; counts pruned games.
     ///
     /// # Errors
     /// [`StoreError::Read`]; [`StoreError::BadName`] for an invalid match id; [`StoreError::Damaged`] and
@@ -202,15 +202,15 @@ impl Games {
         })
     }
 
-    /// Lists the self-play games of some generations and nothing else, each shard once, oldest first (by generation,
-    /// then name): one listing for each generation, however many there are in the store. Obeys all change notes; leaves
-    /// out the damaged shards that this process or its last [`Games::list`] has found.
+    /// Lists only the self-play games of some generations, each shard once, oldest first (by generation, then name). It
+    /// makes one listing per generation, however many the store has. It obeys all change notes and leaves out the
+    /// damaged shards that this process or its last [`Games::list`] has found.
     ///
-    /// It sees neither shards that arrive late in other generations nor what others have put into quarantine, so a
-    /// thorough look is due now and then.
+    /// It misses shards that arrive late in other generations and shards quarantined by others, so call [`Games::list`]
+    /// from time to time.
     ///
     /// # Errors
-    /// As [`Games::list`].
+    /// Same as [`Games::list`].
     pub fn newest(&self, generations: RangeInclusive<u32>) -> Result<Vec<ShardInfo>, StoreError> {
         let folders: Vec<_> = generations
             .map(|generation| Collection::SelfPlay { generation }.folder())
@@ -248,7 +248,7 @@ impl Games {
     /// The shards of [`Games::list`] without the quarantined ones.
     ///
     /// # Errors
-    /// As [`Games::list`].
+    /// Same as [`Games::list`].
     pub fn list_shards(&self, games: &GamesOf) -> Result<Vec<ShardInfo>, StoreError> {
         self.list(games).map(|listing| listing.shards)
     }
@@ -256,7 +256,7 @@ impl Games {
     /// [`Games::list_shards`] including the quarantined ones.
     ///
     /// # Errors
-    /// As [`Games::list`].
+    /// Same as [`Games::list`].
     pub fn list_all(&self, games: &GamesOf) -> Result<Vec<ShardInfo>, StoreError> {
         let mut listing = self.list(games)?;
         listing.shards.append(&mut listing.damaged);
@@ -312,7 +312,7 @@ impl Games {
     /// The ids of a shard's games, after checking only its size and hash.
     ///
     /// # Errors
-    /// As [`Games::read`], which takes over if a check fails.
+    /// Same as [`Games::read`], which takes over if a check fails.
     pub fn ids(&self, shard: &ShardInfo) -> Result<Vec<String>, ShardReadError> {
         let bytes = self.files.get(&shard.path)?;
         match bytes.map(|bytes| check_bytes(shard, &bytes).map(|()| decode_ids(bytes))) {
@@ -321,7 +321,7 @@ impl Games {
         }
     }
 
-    /// The ids of all games in these shards; of damaged shards and of those that are gone, none.
+    /// The ids of all games in these shards, except those in damaged shards and shards that are gone.
     ///
     /// # Errors
     /// [`StoreError`] if the store fails.

@@ -1,10 +1,11 @@
-//! The run store: Parquet shards of games, models, promotions, matches, checkpoints, and what keeps them whole.
+//! The run store: Parquet shards of games, models, promotions, matches, checkpoints, and the checks that keep them
+//! intact.
 //!
-//! Every part of Tengen hands games on through a [`Store`]: a folder or a bucket in which a file appears whole or not
-//! at all and never changes afterwards. [`encode`] and [`decode`] are the file format of games.
+//! Every part of Tengen passes games on through a [`Store`]: a folder or a bucket in which a file appears as a whole or
+//! not at all and never changes afterwards. [`encode`] and [`decode`] implement the file format of games.
 //!
-//! Deliberately absent: search, networks, printing. Async code stays inside [`Store`]. Nothing read from a file is
-//! trusted before it was replayed under the rules.
+//! Deliberately absent: search, networks, printing. Async code stays inside [`Store`]. No game read from a file is
+//! trusted until it has been replayed under the rules.
 
 mod admission;
 mod change_log;

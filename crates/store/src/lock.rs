@@ -20,7 +20,7 @@ pub struct RunLock {
 
 impl Drop for RunLock {
     fn drop(&mut self) {
-        // A child process that another thread is just starting holds the file open, too, until it runs its program. If
+        // A child process that another thread is starting holds the file open, too, until it executes its program. If
         // unlocking fails, closing the file releases the lock.
         self.file.unlock().ok();
     }

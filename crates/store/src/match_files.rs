@@ -1,4 +1,4 @@
-//! The files of the matches in a store.
+//! The files of a store's matches.
 
 use bytes::Bytes;
 

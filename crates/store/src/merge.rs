@@ -1,4 +1,4 @@
-//! Merging many small shards into a few large ones, and several stores into one, without losing or duplicating a game.
+//! Merges many small shards into a few large ones, and several stores into one, without losing or duplicating a game.
 //!
 //! Compacting writes the merged shard, then the change note that says it replaces its sources (see `changes.rs`), then
 //! deletes the sources. Before the note the merged shard does not count; after it the sources do not. A process killed
@@ -42,14 +42,15 @@ pub struct CompactReport {
     pub merged: GameTotals,
     /// Number of deleted files, including leftovers of earlier merges and prunes.
     pub deleted_files: u64,
-    /// Merged shards that no note counted although no other shard holds their games; they count again now.
+    /// Merged shards that no note counted although no other shard holds their games; they now count again.
     pub counted_again: Vec<String>,
-    /// Merged shards that no note counts and that hold some of their games alone. They are kept, but do not count.
+    /// Merged shards that no note counts and that are the only ones to hold some of their games. They are kept but do
+    /// not count.
     pub uncounted: Vec<String>,
 }
 
 impl Games {
-    /// Finds the runs of small shards in old generations and reports what merging would replace. Changes nothing.
+    /// Finds runs of small shards in old generations and reports what merging would replace. Changes nothing.
     ///
     /// # Errors
     /// [`StoreError::Read`].
@@ -174,8 +175,8 @@ impl Games {
         Ok(shard.info)
     }
 
-    /// Deals with merged shards that no note names. An interrupted merge leaves them beside their sources, or beside
-    /// another shard merged from those, and such leftovers are deleted. But if the note is lost, an orphan may be all
+    /// Handles merged shards that no note names. An interrupted merge leaves them beside their sources, or beside
+    /// another shard merged from those; such leftovers are deleted. But if a note is lost, such an orphan may be all
     /// that is left of its games.
     fn resolve_orphans(&self, report: &mut CompactReport) -> Result<(), StoreError> {
         for orphan in self.left_out()? {
@@ -208,7 +209,7 @@ impl Games {
     /// Merged and imported shards that no note names.
     pub(crate) fn left_out(&self) -> Result<Vec<ShardInfo>, StoreError> {
         let files = self.files.list("games")?;
-        // Read after the files, so that a shard which was named in between is not left out.
+        // Read after the files, so that a shard named in between is not counted as left out.
         let changes = self.changes()?;
         let shards = files
             .iter()

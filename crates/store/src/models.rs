@@ -1,4 +1,4 @@
-//! How networks are published and which one is the champion.
+//! Publishes networks and records which one is the champion.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -12,7 +12,7 @@ use crate::json::{check_version, parse_json};
 use crate::seal::sealed_json;
 use crate::store_error::{StoreError, damaged};
 
-/// `model.json` as a store writes it: the description with what the store adds.
+/// `model.json` as a store writes it: the model's description plus the store's own keys.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct StoredInfo {
     store_format: String,
@@ -124,7 +124,7 @@ impl Models<'_> {
     /// Reads a model, after checking the SHA-256 of its weights.
     ///
     /// # Errors
-    /// As [`Models::info`], and [`StoreError::Damaged`] if the weights differ from those published.
+    /// Same as [`Models::info`], and [`StoreError::Damaged`] if the weights differ from those published.
     pub fn load(self, id: &ModelId) -> Result<Model, StoreError> {
         let info = self.info(id)?;
         let path = weights_path(id);
@@ -169,13 +169,13 @@ impl Models<'_> {
     /// The promotion with the highest number, which names the champion.
     ///
     /// # Errors
-    /// As [`Models::promotions`].
+    /// Same as [`Models::promotions`].
     pub fn champion(self) -> Result<Option<(u32, Promotion)>, StoreError> {
         Ok(self.promotions()?.pop())
     }
 
-    /// The last promotion after promotion `number`; `None` if none follows it. It reads the promotions that follow, one
-    /// by one, and lists nothing, so that a look costs the same after any number of promotions.
+    /// The last promotion after promotion `number`; `None` if none follows it. Reads only the promotions that follow,
+    /// one by one, and lists nothing, so the cost does not depend on how many came before.
     ///
     /// # Errors
     /// [`StoreError::Read`]; [`StoreError::Damaged`] if a file is not a promotion.

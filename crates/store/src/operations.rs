@@ -1,4 +1,4 @@
-//! How much a process asks of its store: counters of every call, shared by all handles to the same files.
+//! Counters of a process's requests to its store, shared by all handles to the same files.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 /// Number of objects that a bucket returns, and charges for, in one listing request.
 const LISTED_AT_ONCE: u64 = 1000;
 
-/// What was asked of a store since its handle was opened. A call that is retried counts once for each attempt.
+/// Requests to a store since its handle was opened. A retried call counts once per attempt.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Operations {
@@ -17,9 +17,10 @@ pub struct Operations {
     pub gets: u64,
     /// Files written, including those that already existed.
     pub puts: u64,
-    /// Listing requests as a bucket counts them: one for every 1,000 objects begun, and at least one for each listing.
+    /// Listing requests as a bucket counts them: one for every 1,000 objects or part thereof, and at least one per
+    /// listing.
     pub lists: u64,
-    /// Questions for the size of a file.
+    /// Requests for the size of a file.
     pub heads: u64,
     /// Files deleted, including those that did not exist.
     pub deletes: u64,
@@ -29,9 +30,9 @@ pub struct Operations {
     pub bytes_read: u64,
     /// Bytes of the files written.
     pub bytes_written: u64,
-    /// Attempts that failed. That a file is missing or already exists is an answer, not a failure.
+    /// Attempts that failed. A file that is missing or already exists is an answer, not a failure.
     pub failures: u64,
-    /// Time that all attempts took together, in nanoseconds; pauses between them do not count.
+    /// Total time of all attempts in nanoseconds, without the pauses between them.
     pub nanoseconds: u64,
 }
 
@@ -46,7 +47,7 @@ impl Operations {
         self.nanoseconds as f64 / 1e9 / self.requests().max(1) as f64
     }
 
-    /// The sum of two, of different handles.
+    /// The sum of the counts of two stores.
     #[must_use]
     pub fn plus(self, other: Operations) -> Operations {
         Operations {
@@ -63,7 +64,7 @@ impl Operations {
         }
     }
 
-    /// What was asked after `before`, an earlier reading of the same counters.
+    /// Requests since `before`, an earlier reading of the same counters.
     #[must_use]
     pub fn since(self, before: Operations) -> Operations {
         Operations {
@@ -91,7 +92,7 @@ pub(crate) enum Kind {
     Delete,
 }
 
-/// The running counts. Each is exact; a reading while calls are under way may hold a part of a call.
+/// The running counts. Each is exact, but a reading during a call may include only part of it.
 #[derive(Debug, Default)]
 pub(crate) struct Counters {
     /// Requests by [`Kind`].

@@ -1,4 +1,4 @@
-//! How calls wait while a store is unavailable: with growing pauses, up to a limit, and interruptibly.
+//! Retries for calls while a store is unavailable: with growing pauses, up to a limit, and interruptible.
 
 use std::io::ErrorKind;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -23,8 +23,8 @@ pub struct Patience {
 }
 
 impl Patience {
-    /// Retries until the call succeeds, fails with an error that does not pass, or the patience runs out, and then
-    /// returns the last failure. From the first failure on, the call is registered as waiting.
+    /// Retries until the call succeeds, fails permanently, or the patience runs out, in which case it returns the last
+    /// failure. The call counts as waiting from its first failure on.
     pub(crate) fn attempt<T, E>(
         &self,
         calls: &WaitingCalls,

@@ -1,4 +1,4 @@
-//! Where a store can be: in a local folder, or behind the URL of an object store.
+//! Locations of stores: a local folder or an object store's URL.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -34,7 +34,7 @@ struct Unavailable {
 }
 
 impl Place {
-    /// Opens a location; also returns whether its folder was created just now.
+    /// Opens a location; also returns whether this call created its folder.
     pub(crate) fn find(location: &str, create: Create) -> Result<(Place, bool), StoreError> {
         let Some(folder) = local_folder(location)? else {
             return connect(location).map(|place| (place, false));
@@ -87,7 +87,7 @@ fn local_folder(location: &str) -> Result<Option<PathBuf>, StoreError> {
     }
 }
 
-/// Ensures that the folder exists; returns whether it was created just now.
+/// Ensures that the folder exists; returns whether this call created it.
 fn prepare_folder(folder: &Path, location: &str, create: Create) -> Result<bool, StoreError> {
     match std::fs::metadata(folder) {
         Ok(found) if found.is_dir() => Ok(false),

@@ -65,8 +65,8 @@ impl Games {
         })
     }
 
-    /// Drops what was planned. Its counts stay known, so that windows and totals do not shrink. If the process is
-    /// killed at any point, the next prune or merge finishes the job.
+    /// Drops what was planned. Its counts are kept, so that windows and totals do not shrink. If the process is killed
+    /// at any point, the next prune or merge finishes the job.
     ///
     /// # Errors
     /// [`StoreError::Contended`] if the store was merged or pruned after the plan was made; [`StoreError::Write`].

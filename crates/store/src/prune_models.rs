@@ -12,7 +12,7 @@ impl Models<'_> {
     /// models, with the bytes of their weights; oldest first. Changes nothing.
     ///
     /// # Errors
-    /// As [`Models::promotions`].
+    /// Same as [`Models::promotions`].
     pub fn plan_prune(self, keep: usize) -> Result<Vec<(ModelId, u64)>, StoreError> {
         let promotions = self.promotions()?;
         let champion = promotions.last().map_or(0, |(_, promotion)| promotion.generation);

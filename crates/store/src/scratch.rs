@@ -30,19 +30,19 @@ fn scratch_folders() -> PathBuf {
     base.join("tengen")
 }
 
-/// A scratch folder whose store is not there.
+/// A scratch folder whose store is missing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Orphan {
     /// The scratch folder.
     pub folder: PathBuf,
-    /// The folder in which the store was.
+    /// The folder where the store was.
     pub store: String,
-    /// Totals of the games that wait in it to be published.
+    /// Totals of the games waiting in it to be published.
     pub waiting: GameTotals,
 }
 
-/// This machine's scratch folders with a spool for a local store that is not there: it was deleted or moved, or its
-/// disk is not connected.
+/// This machine's scratch folders with a spool for a local store that is missing: it was deleted or moved, or its disk
+/// is not connected.
 pub fn orphaned_scratch_folders() -> Vec<Orphan> {
     let entries = std::fs::read_dir(scratch_folders()).into_iter().flatten().flatten();
     let mut orphans: Vec<_> = entries.filter_map(|entry| orphan(entry.path())).collect();

@@ -1,4 +1,4 @@
-//! JSON files that end with the SHA-256 of what stands before it, so that a changed value is noticed.
+//! JSON files that end with the SHA-256 of everything before it, so that a changed value is detected.
 //!
 //! The last key of such a file is `sha256`. It covers all bytes before the comma in front of that key. Files of version
 //! 0.1.0 have no such key and are read as they are.
@@ -14,7 +14,7 @@ use crate::store_error::{StoreError, damaged};
 /// The key of the hash.
 const KEY: &str = "\"sha256\":";
 
-/// A value as JSON over several lines, with its hash at the end.
+/// A value as multi-line JSON with its hash at the end.
 ///
 /// # Panics
 /// If the value is not a JSON object.
@@ -54,8 +54,8 @@ pub fn unseal<'a>(path: &str, bytes: &'a [u8]) -> Result<Cow<'a, [u8]>, StoreErr
     }
 }
 
-/// Whether a file without a seal ends like one that had a seal, whose key is damaged. Other last keys, such as the
-/// `weights_sha256` of a model of 0.1.0, are longer.
+/// Whether a file without a seal ends like one whose seal has a damaged key. Other last keys, such as `weights_sha256`
+/// in a model of 0.1.0, are longer.
 pub(crate) fn has_broken_seal(bytes: &[u8]) -> bool {
     let last = bytes.trim_ascii_end().strip_suffix(b"}").map(<[u8]>::trim_ascii_end);
     let Some(text) = last.and_then(|last| last.strip_suffix(b"\"")) else {
@@ -63,7 +63,7 @@ pub(crate) fn has_broken_seal(bytes: &[u8]) -> bool {
     };
     let (before, hash) = text.split_at(text.len().saturating_sub(64));
     let is_hash = hash.len() == 64 && hash.iter().all(u8::is_ascii_hexdigit);
-    // The key with its quotes and the colon has the length of the right one.
+    // The damaged key, with its quotes and colon, is as long as the right one.
     let key = before
         .strip_suffix(b"\"")
         .map(<[u8]>::trim_ascii_end)
@@ -114,7 +114,7 @@ mod tests {
                 file[bit / 8] ^= 1 << (bit % 8);
                 let still_reads = serde_json::from_slice::<serde_json::Value>(&file).is_ok();
                 let is_found = !still_reads || unseal("file", &file).is_err() || has_broken_seal(&file);
-                // A space that became another kind of white space outside the hashed bytes changes nothing.
+                // A space outside the hashed bytes that became other whitespace changes nothing.
                 let same = serde_json::from_slice::<serde_json::Value>(&file).ok()
                     == serde_json::from_slice::<serde_json::Value>(&seal(&text)).ok();
                 assert!(is_found || same, "bit {bit}: {}", String::from_utf8_lossy(&file));

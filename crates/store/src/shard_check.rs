@@ -1,4 +1,4 @@
-//! The checks that a shard has to pass before its games are trusted.
+//! The checks that a shard must pass before its games are trusted.
 
 use std::collections::BTreeSet;
 

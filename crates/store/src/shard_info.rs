@@ -1,4 +1,4 @@
-//! Shards as files: which collection they belong to, what their path says, and a shard sealed for publishing.
+//! Shards as files: their collection, what their path says, and shards sealed for publishing.
 
 use bytes::Bytes;
 

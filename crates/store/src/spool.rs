@@ -30,8 +30,8 @@ pub struct Spool {
     max_bytes: u64,
 }
 
-/// The store that the spool in a folder belongs to, and the totals of the shards waiting in it; `None` if it is no
-/// spool.
+/// The store that the spool in a folder belongs to, and the totals of the shards waiting in it; `None` if the folder is
+/// not a spool.
 pub(crate) fn waiting_in(folder: &Path) -> Option<(String, GameTotals)> {
     let owner: Owner = serde_json::from_slice(&std::fs::read(folder.join(OWNER)).ok()?).ok()?;
     let spool = Store::open(&folder.display().to_string(), Create::Always).ok()?;
@@ -52,7 +52,8 @@ impl Spool {
     /// Opens the spool of `store` in a folder, creating it if needed. It accepts at most `max_bytes` bytes of shards.
     ///
     /// # Errors
-    /// [`StoreError::Taken`] if the folder is the spool of another store; [`StoreError::Write`].
+    /// [`StoreError::Damaged`] if the folder is the spool of another store; [`StoreError::Read`],
+    /// [`StoreError::Write`].
     pub fn open(folder: &Path, store: &Store, max_bytes: u64) -> Result<Spool, StoreError> {
         let location = folder.display().to_string();
         let spool = Spool {
@@ -99,7 +100,8 @@ impl Spool {
     }
 
     /// Publishes the waiting shards in order and removes them from the spool. A shard that is already in the store,
-    /// because an earlier attempt only seemed to fail, is just removed. A damaged one no longer waits from then on.
+    /// because an earlier attempt only seemed to fail, is just removed. A damaged one is reported once and no longer
+    /// waits.
     ///
     /// # Errors
     /// [`StoreError`] at the first shard that cannot be published; the earlier ones are published.

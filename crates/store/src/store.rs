@@ -59,8 +59,9 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError::Missing`] and [`StoreError::NotAStore`] if there is no store and `create` forbids creating one;
-    /// [`StoreError::Version`] if its major format version differs; [`StoreError::UnsupportedLocation`] for other URLs;
-    /// [`StoreError::Write`] if the folder cannot be created.
+    /// [`StoreError::Version`] if its major format version differs; [`StoreError::UnsupportedLocation`] and
+    /// [`StoreError::NoCloud`] for URLs that this build does not support; [`StoreError::CannotCreate`] if the folder
+    /// cannot be created; [`StoreError::Read`].
     pub fn open(location: &str, create: Create) -> Result<Store, StoreError> {
         let (place, is_new) = Place::find(location, create)?;
         let store = Store::at(place)?;
@@ -120,7 +121,7 @@ impl Store {
         self.files.waited_for()
     }
 
-    /// What all handles to this store have asked of it since it was opened.
+    /// Requests made through all handles to this store since it was opened.
     pub fn operations(&self) -> Operations {
         self.files.operations()
     }
@@ -135,7 +136,7 @@ impl Store {
         self.files.local_path()
     }
 
-    /// The files themselves, for those that no other part of the store describes.
+    /// The files themselves, for those that no other part of the store covers.
     pub fn files(&self) -> &Files {
         &self.files
     }

@@ -1,4 +1,4 @@
-//! Errors of a store, worded so that they say what to do.
+//! Store errors, with messages that say what to do.
 
 use tengen_model::{ModelError, ModelId};
 use tengen_shard::{FORMAT, ShardNameError};
@@ -154,8 +154,8 @@ impl StoreError {
         matches!(self, StoreError::Damaged { .. } | StoreError::NotFound { .. })
     }
 
-    /// Whether there are no credentials or no such bucket. In the middle of a run, either may be an outage that passes,
-    /// but a command that starts like this need not wait.
+    /// Whether there are no credentials or no such bucket. During a run, either may be a temporary outage, but a
+    /// command that starts like this need not wait.
     pub fn is_setup(&self) -> bool {
         match self {
             StoreError::Read { reason, .. } | StoreError::Write { reason, .. } => !advice(reason).is_empty(),
@@ -216,7 +216,7 @@ fn reason(error: &dyn std::error::Error) -> String {
     without_xml(&text)
 }
 
-/// An answer of a server with only the message of an XML document at its end.
+/// A server's reply, with an XML document at its end reduced to its message.
 fn without_xml(text: &str) -> String {
     let between = |from: &str, to: &str| Some(text.split_once(from)?.1.split_once(to)?.0.trim());
     match (text.split_once("<?xml"), between("<Message>", "</Message>")) {
@@ -225,10 +225,11 @@ fn without_xml(text: &str) -> String {
     }
 }
 
-/// Where a library that finds no credentials asks for those of the machine, which only machines in a cloud have.
+/// The metadata server, where a library without credentials asks for those of the machine, which only cloud machines
+/// have.
 const METADATA_SERVER: &str = "169.254.169.254";
 
-/// How S3, Google Cloud Storage, and Azure say that there is no such bucket.
+/// The messages of S3, Google Cloud Storage, and Azure for a missing bucket.
 const NO_BUCKET: [&str; 2] = [
     "The specified bucket does not exist",
     "The specified container does not exist",
@@ -248,7 +249,7 @@ fn advice(reason: &str) -> &'static str {
     }
 }
 
-/// What to do about a failed write.
+/// How to fix a failed write.
 fn remedy(reason: &str) -> &'static str {
     let of_network = ["error sending request", "HTTP", "connect", "timed out"];
     match of_network.iter().any(|words| reason.contains(words)) {
@@ -257,7 +258,7 @@ fn remedy(reason: &str) -> &'static str {
     }
 }
 
-/// What to do about a damaged file, as the end of a sentence; empty where the message says it all.
+/// How to recover from a damaged file, as the end of a sentence; empty where the message says it all.
 fn way_back(path: &str) -> &'static str {
     let parts: Vec<&str> = path.rsplit('/').collect();
     match parts.as_slice() {

@@ -33,8 +33,8 @@ pub struct Damage {
 pub struct Uncounted {
     /// Path in the store.
     pub path: String,
-    /// How many of its games no shard that counts holds. An interrupted import leaves such games, and the next import
-    /// admits them; a merge never does.
+    /// The number of its games that no counting shard holds. An interrupted import leaves such games, and the next
+    /// import admits them; a merge never does.
     pub unique_games: u64,
 }
 
@@ -63,7 +63,7 @@ pub struct VerifyReport {
     pub datasets: u64,
     /// Everything that is wrong, sorted by path within each kind.
     pub damaged: Vec<Damage>,
-    /// Games beyond the first of each id; ids are unique in a store.
+    /// Games whose id already occurred; ids are unique in a store.
     pub doubled_games: u64,
     /// Merged and imported shards that do not count because no note in `changes/` names them.
     pub uncounted: Vec<Uncounted>,
@@ -88,16 +88,16 @@ impl VerifyReport {
 }
 
 impl Store {
-    /// Checks everything in the store from scratch without changing anything. `progress` is called after every shard
-    /// with the number done and the total. Others may go on playing, training, merging, pruning, and importing: what
-    /// they replace or delete meanwhile is not damage.
+    /// Checks everything in the store from scratch without changing anything. Calls `progress` after every shard with
+    /// the number done and the total. Others may keep playing, training, merging, pruning, and importing: what they
+    /// replace or delete in the meantime is not damage.
     ///
     /// # Errors
     /// [`StoreError::Read`] if the store fails; damage is listed in the report instead.
     pub fn verify(&self, progress: impl FnMut(usize, usize)) -> Result<VerifyReport, StoreError> {
         let mut report = VerifyReport::default();
         let (shards, checked) = self.check_shards(progress)?;
-        // Another process may have set aside what was just found.
+        // Another process may have quarantined what was just found.
         let notes = self.games().quarantine_notes()?;
         let quarantined: BTreeSet<String> = notes.into_iter().map(|note| note.shard).collect();
         let mut ids = BTreeMap::new();
@@ -126,8 +126,8 @@ impl Store {
         Ok(report)
     }
 
-    /// Reads and checks all shards. Returns the shards that count in the end and what was found in those that were
-    /// read: shards that were published since are not, but those that replace others are.
+    /// Reads and checks all shards. Returns the shards that count at the end, and what was found in those that were
+    /// read. That leaves out shards published since, except those that replace others.
     fn check_shards(
         &self,
         mut progress: impl FnMut(usize, usize),
@@ -160,11 +160,12 @@ impl Store {
         }
     }
 
-    /// Merged and imported shards without a note: what an interrupted command leaves, or a sign that a note is lost.
+    /// Checks merged and imported shards without a note: what an interrupted command leaves, or a sign that a note is
+    /// lost.
     fn verify_left_out(&self, ids: &BTreeMap<&str, &str>, report: &mut VerifyReport) -> Result<(), StoreError> {
         for shard in self.games().left_out()? {
             let found = match self.games().inspect(&shard) {
-                // Whoever wrote it has deleted it.
+                // Its writer has deleted it.
                 Err(StoreError::NotFound { .. }) => continue,
                 found => found?,
             };
@@ -195,7 +196,8 @@ impl Store {
         Ok(())
     }
 
-    /// Files first and then what they belong to, so that what is published in between is not taken for a leftover.
+    /// Lists the files first and then what they belong to, so that files published in between do not look like
+    /// leftovers.
     fn find_leftovers(&self, report: &mut VerifyReport) -> Result<(), StoreError> {
         let files = self.files().list("games")?;
         let shards = self.games().list_all(&GamesOf::All)?;
@@ -216,7 +218,7 @@ impl Store {
         Ok(())
     }
 
-    /// A merged shard holds the games of deleted shards, and an imported one was admitted: both must exist.
+    /// Checks that merged shards, which hold the games of deleted ones, and admitted imported shards exist.
     fn verify_changes(&self, shards: &[ShardInfo], report: &mut VerifyReport) -> Result<(), StoreError> {
         let changes = self.games().changes()?;
         report.pruned = changes.pruned;
@@ -247,7 +249,7 @@ impl Store {
             }
         }
         match self.models().promotions() {
-            // Named below.
+            // `wrong_documents` reports these.
             Err(StoreError::Damaged { .. }) => {}
             Err(error) => report.note("promotions", error.to_string(), false),
             Ok(promotions) => {

@@ -19,8 +19,8 @@ use crate::store_error::StoreError;
 /// A file and what is wrong with it.
 type Wrong = (String, String);
 
-/// Checks that every small file is what it must be: typed files have no other keys than those that are written, files
-/// named by a hash have that hash, and the others are JSON objects; those that end with a hash match it.
+/// Checks every small file: typed files have no other keys than those that are written, files named by a hash have that
+/// hash, and the others are JSON objects. The hash at the end of a file, if any, must match.
 pub(crate) fn wrong_documents(files: &Files) -> Result<Vec<Wrong>, StoreError> {
     let mut wrong = Vec::new();
     for (path, _) in files.list("")? {
@@ -70,7 +70,7 @@ fn is_object(path: &str, bytes: &[u8]) -> Result<(), String> {
     }
 }
 
-/// Whether a file named `<hash>.<extension>` begins with that hash of its contents.
+/// Checks that a file named `<hash>.<extension>` has contents with that hash.
 fn has_its_hash(path: &str, bytes: &[u8]) -> Result<(), String> {
     let name = path.rsplit('/').next().unwrap_or(path);
     let stated = name.split('.').next().unwrap_or(name);
@@ -81,11 +81,11 @@ fn has_its_hash(path: &str, bytes: &[u8]) -> Result<(), String> {
     }
 }
 
-/// Whether a file can be read as a `T` and has no key that a `T` does not write. Readers ignore such keys because a
-/// newer version may add some, but in a file that this version has written, they are a sign of damage.
+/// Checks that a file can be read as a `T` and has no key that a `T` does not write. Readers ignore such keys because a
+/// newer version may add some, but in a file written by this version, they are a sign of damage.
 ///
 /// # Errors
-/// What is wrong with the file at `path`, in words.
+/// A description of what is wrong with the file at `path`.
 pub fn has_known_keys<T: Serialize + DeserializeOwned>(path: &str, bytes: &[u8]) -> Result<(), String> {
     let bytes = &*unsealed(path, bytes)?;
     let typed: T = parse_json(path, bytes).map_err(|error| {
@@ -104,7 +104,7 @@ pub fn has_known_keys<T: Serialize + DeserializeOwned>(path: &str, bytes: &[u8])
     }
 }
 
-/// A key of an object, or of an object in it, that the known one lacks.
+/// A key of an object, or of a nested object, that the known one lacks.
 fn unknown_key(found: &Value, known: &Value) -> Option<String> {
     let (Value::Object(found), Value::Object(known)) = (found, known) else {
         return None;

@@ -1,11 +1,11 @@
-//! Does a setting make runs learn faster, or is the difference chance?
+//! Measures whether a setting makes runs learn faster or the difference is chance.
 //!
 //! A [`Plan`] comes from a small TOML file: a base configuration, arms that change some of its keys, and seeds. Every
 //! arm runs once with every seed, each run as a process of its own that resumes where it left off ([`Runs`]). Matches
 //! between the models of all runs put them on one scale ([`meetings`]), and [`Outcome`] compares the arms: means over
-//! the seeds with 95% intervals, because runs that differ only in their seed differ, too.
+//! the seeds with 95% intervals, because even runs that differ only in their seed have different results.
 //!
-//! Never here: the training loop itself, printing.
+//! This crate contains no training loop and never prints.
 
 mod meetings;
 mod outcome;

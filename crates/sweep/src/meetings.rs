@@ -25,7 +25,7 @@ pub struct Field {
 }
 
 impl Field {
-    /// The models of all runs of a plan, whose stores have the same order.
+    /// The models of all runs of a plan; `stores` has the order of its runs.
     ///
     /// # Errors
     /// If a store cannot be read or has no models.
@@ -62,9 +62,9 @@ fn spread<T>(items: &[T], count: usize) -> Vec<&T> {
     (1..=count).map(|part| &items[part * items.len() / count - 1]).collect()
 }
 
-/// Pairs of models by index. The last models of all runs meet those of all other arms. The others meet the next model
-/// of their run, and the model with the same number of the next arm with the same seed; `arms` is the number of arms,
-/// and runs are in the order of a [`Plan`].
+/// The pairs of models that play each other, by index. The last model of each run plays those of all other arms. The
+/// other models play the next model of their run, and the model at the same level of the next arm with the same seed.
+/// `arms` is the number of arms, and runs are in the order of a [`Plan`].
 pub fn meetings(places: &[Place], arms: usize) -> Vec<[usize; 2]> {
     let mut pairs = Vec::new();
     for later in 0..places.len() {

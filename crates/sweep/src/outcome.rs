@@ -1,4 +1,4 @@
-//! What a sweep has found.
+//! The result of a sweep.
 
 use serde::Serialize;
 
@@ -25,7 +25,7 @@ pub struct Outcome {
     pub matches: Vec<PairingRow>,
 }
 
-/// What became of one arm.
+/// The result of one arm.
 #[derive(Debug, Serialize)]
 pub struct ArmOutcome {
     /// Its name.
@@ -44,7 +44,7 @@ pub struct ArmOutcome {
     pub evaluations: f64,
     /// Self-play games of a run, as a mean.
     pub games: f64,
-    /// The rating on the way, as means over the seeds.
+    /// The rating over the course of a run, as means over the seeds.
     pub curve: Vec<CurvePoint>,
 }
 
@@ -53,7 +53,7 @@ pub struct ArmOutcome {
 pub struct Difference {
     /// The difference of the means, in Elo.
     pub elo: Estimate,
-    /// What the interval says.
+    /// What the interval implies.
     pub verdict: Verdict,
 }
 
@@ -65,9 +65,9 @@ pub enum Verdict {
     Better,
     /// The whole 95% interval is below 0.
     Worse,
-    /// The interval holds 0.
+    /// The interval contains 0.
     Unclear,
-    /// One seed has no interval.
+    /// There is no interval, as with a single seed.
     OneSeed,
 }
 
@@ -81,7 +81,7 @@ impl Verdict {
         }
     }
 
-    /// The verdict in words.
+    /// The verdict as text.
     pub fn in_words(self) -> &'static str {
         match self {
             Verdict::Better => "better",
@@ -103,7 +103,7 @@ pub struct CurvePoint {
     pub elo: Estimate,
 }
 
-/// What became of one run.
+/// The result of one run.
 #[derive(Debug, Serialize)]
 pub struct RunOutcome {
     /// The name of its store.
@@ -117,7 +117,7 @@ pub struct RunOutcome {
 }
 
 impl Outcome {
-    /// Compares the arms by the ratings of their models, whose places are in the order of the players.
+    /// Compares the arms by the ratings of their models. `places` has the order of the players in `standing`.
     ///
     /// # Errors
     /// If a model has no rating.

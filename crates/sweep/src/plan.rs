@@ -42,8 +42,8 @@ pub struct RatingPlan {
     pub games: u32,
     /// Visits per move (usual 16 to 100).
     pub visits: u32,
-    /// Models of each run, spread evenly over its length and always with the last one (usual 4). More models show more
-    /// of the way, for more matches.
+    /// Models of each run, spread evenly over its length and always including the last one (usual 4). More models show
+    /// more of the learning curve but take more matches.
     pub models: usize,
     /// Points for White; `None` means fair komi according to the last model of the first run.
     pub komi: Option<Komi>,
@@ -93,7 +93,7 @@ pub struct PlannedRun {
 pub struct Plan {
     /// The name of the sweep and of its folder.
     pub name: String,
-    /// What is compared; the others are compared with the first.
+    /// The arms to compare; all others are compared with the first.
     pub arms: Vec<Arm>,
     /// All runs, seed by seed, so that early results cover all arms.
     pub runs: Vec<PlannedRun>,
@@ -162,10 +162,10 @@ impl Plan {
         })
     }
 
-    /// The settings of all matches, which fit the last model of the first run, whose store this is.
+    /// The settings of all matches, chosen for the last model of the first run; `store` is the store of that run.
     ///
     /// # Errors
-    /// If the store cannot be read, or if there is no opening book as named.
+    /// If the store cannot be read, or if the opening book does not exist.
     pub fn match_config(&self, store: &Store) -> anyhow::Result<MatchConfig> {
         let (run, rating) = (&self.runs[0], &self.rating);
         let model = store

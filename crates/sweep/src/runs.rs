@@ -21,11 +21,10 @@ use crate::plan::{Plan, PlannedRun};
 /// How often to check whether a process has ended or should stop.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
-/// How long a run may still be at work for an earlier call that was killed. It ends by itself once it has saved what it
-/// has.
+/// How long to wait for a run that an earlier, killed call left behind. It ends on its own once it has saved its state.
 const LONGEST_END: Duration = Duration::from_secs(120);
 
-/// Bytes of a log that an error quotes at most.
+/// Maximum number of bytes of a log that an error quotes.
 const QUOTED: u64 = 2_000;
 
 /// The runs of a sweep on disk: for each `runs/<name>.toml` with its whole configuration, its store `runs/<name>`, and
@@ -37,13 +36,13 @@ pub struct Runs<'a> {
     pub folder: &'a Path,
     /// More arguments for every run, such as the device.
     pub arguments: &'a [String],
-    /// Number of runs side by side.
+    /// Number of runs at a time.
     pub jobs: usize,
     /// Whether to stop: runs then end cleanly and resume with the next call.
     pub stop: &'a (dyn Fn() -> bool + Sync),
     /// Called with each run that has spent its budget.
     pub finished: &'a (dyn Fn(&PlannedRun) + Sync),
-    /// Called with sentences for people.
+    /// Called with messages for the user.
     pub say: &'a (dyn Fn(&str) + Sync),
 }
 
@@ -81,7 +80,7 @@ impl Runs<'_> {
         Ok(())
     }
 
-    /// Runs everything until it has spent its budget. Returns false if it was stopped before.
+    /// Runs everything until its budget is spent. Returns false if it was stopped first.
     ///
     /// # Errors
     /// If a run fails; the others then stop cleanly.
@@ -113,7 +112,7 @@ impl Runs<'_> {
         }
     }
 
-    /// Waits until no process works in a store. Returns false if it was stopped.
+    /// Waits until no process uses a store. Returns false if it was stopped first.
     fn wait_for(&self, store: &Path, limit: Duration, also_stop: &dyn Fn() -> bool) -> anyhow::Result<bool> {
         let began = Instant::now();
         let mut said = false;
@@ -192,7 +191,8 @@ impl Runs<'_> {
     }
 }
 
-/// The process that works in a store. Whatever is wrong with the store, the run itself says better.
+/// The process that uses a store. Any other problem with the store is ignored here, because the run itself reports it
+/// better.
 fn holder_of(store: &Path) -> Option<String> {
     let opened = Store::open(&store.to_string_lossy(), Create::Never);
     match opened.and_then(|store| store.lock_run()) {

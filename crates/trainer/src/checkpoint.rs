@@ -1,11 +1,11 @@
-//! What must be saved so that training resumes as if it had never stopped? Weights, average, optimizer state, and step.
+//! Checkpoints: what must be saved so that training resumes as if it had never stopped.
 //!
 //! | file | contents |
 //! |---|---|
 //! | `weights.safetensors` | the current weights, an ordinary weights file |
 //! | `average.safetensors` | the moving average of the weights, also an ordinary weights file |
-//! | `optimizer.safetensors` | a tensor `<moment>/<tensor>` for each moment and each trained tensor |
-//! | `trainer.json` | format version, step, and settings, including the optimizer |
+//! | `optimizer.safetensors` | one tensor `<moment>/<tensor>` per moment and trained tensor |
+//! | `trainer.json` | format version, step, samples, and settings, including the optimizer |
 
 use std::collections::BTreeMap;
 
@@ -27,14 +27,14 @@ pub const WEIGHTS_FILE: &str = "weights.safetensors";
 pub const AVERAGE_FILE: &str = "average.safetensors";
 /// Name of the file with the optimizer's state.
 pub const OPTIMIZER_FILE: &str = "optimizer.safetensors";
-/// Name of the file with the format version, the step, and the settings.
+/// Name of the file with the format version, the step, the samples, and the settings.
 pub const METADATA_FILE: &str = "trainer.json";
 
 #[derive(Serialize, Deserialize)]
 struct Metadata {
     format: u32,
     step: u64,
-    /// Samples of all steps; early versions counted every step with the present batch.
+    /// Samples of all steps; `None` in checkpoints of early versions, for which it is the steps times the batch.
     samples: Option<u64>,
     config: TrainerConfig,
 }
@@ -57,14 +57,14 @@ impl Trainer {
         ])
     }
 
-    /// A trainer that resumes where the checkpoint was made. On the CPU with one thread, the steps that follow are
-    /// bit-identical to those of uninterrupted training.
+    /// A trainer that resumes from a checkpoint. On the CPU with one thread, the steps that follow are bit-identical to
+    /// those of uninterrupted training.
     ///
     /// `config` replaces the settings; `None` keeps those of the checkpoint. If the optimizer changes, its state starts
     /// at zero.
     ///
     /// # Errors
-    /// When a file is missing, damaged, or of another version, or the device cannot be used.
+    /// When a file is missing, damaged, or of another version, or when the device cannot be used.
     pub fn restore<B: AsRef<[u8]>>(
         files: &BTreeMap<String, B>,
         config: Option<TrainerConfig>,

@@ -1,4 +1,4 @@
-//! How does a network learn? Optimizer, learning-rate schedule, and the weights of the losses.
+//! How a network learns: optimizer, learning-rate schedule, and loss weights.
 
 use serde::{Deserialize, Serialize};
 
@@ -21,11 +21,11 @@ pub struct TrainerConfig {
     pub warmup_steps: u64,
     /// How the learning rate changes after the warm-up (usual `constant`).
     pub schedule: Schedule,
-    /// The share of the run's budget, 0 to 1, from which the schedule `budget` falls (usual 0.5). Larger values keep
-    /// learning fast for longer. Unused by the others.
+    /// Share of the run's budget, 0 to 1, after which the `budget` schedule decays the learning rate (usual 0.5).
+    /// Larger values keep learning fast for longer. Unused by the other schedules.
     pub decay_from: f64,
-    /// Steps, counted from zero, over which the cosine schedule falls, 1 or more (usual: the length of the run). Unused
-    /// by the others.
+    /// Steps, counted from zero, over which the cosine schedule decays the learning rate, 1 or more (usual: the length
+    /// of the run). Unused by the other schedules.
     pub decay_steps: u64,
     /// Share of the learning rate that remains at the end (usual 0.1). Unused by `constant`.
     pub final_share: f64,
@@ -98,11 +98,11 @@ pub enum Optimizer {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Schedule {
-    /// The rate stays the same after the warm-up.
+    /// Stays constant.
     Constant,
-    /// Falls along half a cosine to `final_share` of its value and stays there.
+    /// Decays along half a cosine to `final_share` of its value and stays there.
     Cosine,
-    /// Stays the same until `decay_from` of the run's budget is spent, then falls along half a cosine and reaches
+    /// Stays constant until `decay_from` of the run's budget is spent, then decays along half a cosine and reaches
     /// `final_share` of its value when the run ends.
     Budget,
 }
@@ -119,24 +119,25 @@ pub struct LossWeights {
     pub margin: f64,
     /// Mean squared error of the final ownership over all points (usual 0.5).
     pub ownership: f64,
-    /// Cross-entropy of the opponent's reply, of networks that predict it (usual 0.15).
+    /// Cross-entropy of the opponent's reply, for networks that predict it (usual 0.15).
     pub reply: f64,
-    /// Cross-entropy of the softened policy, of networks that learn it (usual 8, as in KataGo, since its gradients are
+    /// Cross-entropy of the softened policy, for networks that learn it (usual 8, as in KataGo, since its gradients are
     /// small).
     pub soft_policy: f64,
-    /// Cross-entropy of winning over the next plies, mean over the horizons, of networks that learn it (usual 0.5).
+    /// Cross-entropy of winning over the next plies, averaged over the horizons, for networks that learn it (usual
+    /// 0.5).
     pub short_term: f64,
-    /// How a wrong owner counts (usual `squared`).
+    /// The loss function for ownership (usual `squared`).
     pub ownership_kind: OwnershipLoss,
 }
 
-/// How a wrong owner counts in the loss. The reported loss of ownership is always the squared error.
+/// The loss function for ownership. The reported loss of ownership is always the squared error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OwnershipLoss {
-    /// By the square of the difference.
+    /// The squared error.
     Squared,
-    /// By the cross-entropy, as in KataGo: owners that the network was sure of count much more.
+    /// The cross-entropy, as in KataGo: confident errors count much more.
     CrossEntropy,
 }
 
@@ -156,7 +157,7 @@ impl Default for LossWeights {
 }
 
 impl TrainerConfig {
-    /// The learning rate of a step; `step` counts from 0, and `spent` is the share of the run's budget that is spent.
+    /// The learning rate of step `step`, counted from 0, when the share `spent` of the run's budget is spent.
     pub fn learning_rate_at(&self, step: u64, spent: f64) -> f64 {
         let warm = ((step + 1) as f64 / self.warmup_steps.max(1) as f64).min(1.0);
         let done = match self.schedule {
@@ -168,18 +169,17 @@ impl TrainerConfig {
         self.learning_rate * warm * (self.final_share + (1.0 - self.final_share) * cosine)
     }
 
-    /// How far the moving average of the weights moves towards them after step `step`, counted from zero: at first most
-    /// of the way, so that the random weights of the beginning are soon forgotten, and from some step on by
-    /// 1 - `average`.
+    /// How far the moving average of the weights moves toward them after step `step`, counted from 0: most of the way
+    /// at first, so that the random initial weights are soon forgotten, and by 1 - `average` later on.
     pub fn average_rate_at(&self, step: u64) -> f64 {
         let early = 9.0 / (10.0 + step as f64);
         early.max(1.0 - self.average)
     }
 
-    /// Checks that every field is in its range.
+    /// Checks that every field is in range.
     ///
     /// # Errors
-    /// Names the first field that does not.
+    /// Names the first field that is not.
     pub fn validate(&self) -> Result<(), SettingError> {
         check_setting("training.batch", self.batch, 1..=1_000_000)?;
         check_setting("training.learning_rate", self.learning_rate, above(0.0, 100.0))?;

@@ -1,4 +1,4 @@
-//! How does training go on with a larger network? Weights, average, and the optimizer's state keep what they learned.
+//! Continues training with a larger network: weights, average, and optimizer state keep what they have learned.
 
 use tengen_model::{GrowthError, NetworkConfig, Weights};
 use tengen_network::{DeviceChoice, Network};
@@ -11,11 +11,12 @@ impl Trainer {
         self.network.config()
     }
 
-    /// A trainer that goes on with a larger network, which starts with the same outputs: the same step, settings,
-    /// averages, and moments of the optimizer, which are zero for new weights.
+    /// A trainer that continues with a larger network, whose outputs are the same at first. The step, the settings, the
+    /// averages, and the moments of the optimizer stay the same; the moments of new weights are zero.
     ///
     /// # Errors
-    /// [`TrainerError::Growth`] if the other network is not larger, or if the device cannot be used.
+    /// [`TrainerError::Growth`] if the other network is not larger, and [`TrainerError::Device`] if the device cannot
+    /// be used.
     pub fn grown(&self, larger: &NetworkConfig, device: DeviceChoice, seed: u64) -> Result<Trainer, TrainerError> {
         let weights = self.raw_weights().grown(larger, seed)?;
         let mut trainer = Trainer::from_weights(&weights, self.config.clone(), device)?;

@@ -1,4 +1,5 @@
-//! How wrong was the network? Four terms, each a weighted mean over samples.
+//! How wrong the network was: four terms, each a weighted mean over samples, and those of the heads that only training
+//! uses.
 
 use serde::Serialize;
 use tch::{Kind, Tensor};
@@ -11,8 +12,8 @@ use crate::targets::Targets;
 /// The losses of one training step, before it changed the weights.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Losses {
-    /// The weighted sum of the four terms and of those of the heads that only training uses: the opponent's reply, the
-    /// softened policy, and the values over the next plies.
+    /// The weighted sum of the four terms below and of those of the heads that only training uses: the opponent's
+    /// reply, the softened policy, and the values over the next plies.
     pub total: f64,
     /// Cross-entropy of the moves in nats.
     pub policy: f64,
@@ -90,12 +91,12 @@ fn owner_divergence(outputs: &Outputs, targets: &Targets) -> Tensor {
     entropy + target.xlogy(&target) + not_target.xlogy(&not_target)
 }
 
-/// The terms of one batch as tensors without dimensions.
+/// The terms of one batch as scalar tensors.
 #[derive(Debug)]
 pub(crate) struct Terms {
     pub(crate) total: Tensor,
     pub(crate) parts: [Tensor; 5],
-    /// The sum of the samples' weights, as a share of the same number as the terms.
+    /// The sum of the samples' weights, divided by the same number as the terms.
     pub(crate) weight: Tensor,
 }
 
@@ -169,7 +170,7 @@ impl Terms {
     }
 }
 
-/// Losses that may still be on their way from a GPU.
+/// Losses that a GPU may not have computed yet.
 #[derive(Debug)]
 pub(crate) struct LossesLater {
     values: ReadLater,
@@ -177,7 +178,7 @@ pub(crate) struct LossesLater {
 }
 
 impl LossesLater {
-    /// Asks for the numbers of [`Terms::stacked`] in a single copy, without waiting for a GPU.
+    /// Starts one copy of all numbers of [`Terms::stacked`], without waiting for a GPU.
     pub(crate) fn new(values: &Tensor, learning_rate: f64) -> Result<LossesLater, LibtorchError> {
         Ok(LossesLater {
             values: ReadLater::new(values)?,

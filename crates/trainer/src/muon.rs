@@ -1,5 +1,5 @@
-//! How does Muon change a weight matrix? By the orthogonal matrix closest to the mean gradient, so that all directions
-//! are learned at the same speed, not only those with large gradients.
+//! The Muon optimizer. It changes a weight matrix by the orthogonal matrix closest to the mean gradient, so that all
+//! directions are learned at the same speed, not only those with large gradients.
 //!
 //! Jordan et al., "Muon: an optimizer for hidden layers in neural networks" (2024).
 
@@ -15,11 +15,11 @@ const COEFFICIENTS: [f64; 3] = [3.4445, -4.7750, 2.0315];
 /// Number of Newton-Schulz iterations.
 const ITERATIONS: usize = 5;
 
-/// The root mean square of a change, in learning rates: about that of AdamW, so that both use the same rates and the
-/// same weight decay (Liu et al., "Muon is scalable for LLM training", 2025).
+/// The root mean square of an update, in units of the learning rate: about that of AdamW, so that both use the same
+/// rates and the same weight decay (Liu et al., "Muon is scalable for LLM training", 2025).
 const SIZE: f64 = 0.2;
 
-/// The matrices that Muon changes, grouped by shape, so that those of a group are computed together.
+/// The matrices that Muon updates, grouped by shape, so that each group is computed in one batch.
 #[derive(Debug, Default)]
 pub(crate) struct Matrices {
     groups: Vec<Group>,
@@ -30,7 +30,7 @@ pub(crate) struct Matrices {
 struct Group {
     rows: usize,
     columns: usize,
-    /// Where each matrix starts among the trained values.
+    /// Offset of each matrix in the flat tensor of trained weights.
     starts: Vec<usize>,
 }
 
@@ -49,9 +49,9 @@ impl Matrices {
         }
     }
 
-    /// Writes the changes of the matrices to `change`, which is subtracted from the weights. `mean` is the running mean
-    /// of the gradients with decay rate `decay`, including `gradient`; all are flat. Looks one gradient ahead
-    /// (Nesterov). `rate` has no dimensions.
+    /// Writes the updates of the matrices to `change`, which is subtracted from the weights. `mean` is the running mean
+    /// of the gradients with decay rate `decay`, including `gradient`; all are flat. Uses Nesterov momentum. `rate` is
+    /// a scalar tensor.
     pub(crate) fn replace(&self, change: &mut Tensor, mean: &Tensor, gradient: &Tensor, decay: f64, rate: &Tensor) {
         for group in &self.groups {
             let ahead = group.of(gradient).lerp(&group.of(mean), decay);
@@ -81,7 +81,7 @@ impl Group {
     }
 }
 
-/// For each matrix of `[matrices, rows, columns]` the orthogonal matrix nearest to it, approximately: the same singular
+/// The orthogonal matrix nearest to each matrix of `[matrices, rows, columns]`, approximately: the same singular
 /// vectors, with singular values close to 1.
 fn orthogonal(matrices: &Tensor) -> Tensor {
     let tall = matrices.size()[1] > matrices.size()[2];

@@ -1,5 +1,4 @@
-//! How does a gradient change the weights? All weights are in one flat tensor, so that a step is a handful of
-//! operations.
+//! Applies gradients to the weights. All weights are in one flat tensor, so that a step is a handful of operations.
 
 use tch::Tensor;
 
@@ -19,7 +18,7 @@ pub(crate) struct OptimizerState {
     pub(crate) moments: Vec<(&'static str, Tensor)>,
     /// 1 where weight decay applies.
     decayed: Tensor,
-    /// What Muon changes; nothing with other optimizers.
+    /// The matrices that Muon updates; none for other optimizers.
     matrices: Matrices,
 }
 
@@ -33,7 +32,7 @@ impl OptimizerState {
         OptimizerState::of(optimizer, network.decayed(), matrices)
     }
 
-    /// A fresh state, all zero. `decayed` is 1 for each weight that weight decay shrinks.
+    /// A fresh state, all zero. `decayed` is 1 for each weight to which weight decay applies.
     fn of(optimizer: Optimizer, decayed: Tensor, matrices: Matrices) -> OptimizerState {
         let names: &[&'static str] = match optimizer {
             Optimizer::AdamW | Optimizer::Muon => &["mean", "square"],
@@ -47,7 +46,7 @@ impl OptimizerState {
         }
     }
 
-    /// Changes `weights` in place by one step. Gradients must be disabled.
+    /// Updates `weights` in place by one step. Gradients must be disabled.
     pub(crate) fn apply(&mut self, weights: &mut Tensor, gradient: &Tensor, config: &TrainerConfig, pace: &Pace) {
         let shrink = &self.decayed * &pace.shrink + 1.0;
         let _ = weights.g_mul_(&shrink);

@@ -1,5 +1,5 @@
-//! Which numbers of a step depend on how far training is? They are tensors on the network's device, so that what is
-//! recorded for a GPU once serves all steps.
+//! The numbers of a step that depend on the progress of training. They are tensors on the network's device, so that a
+//! recorded GPU graph serves all steps.
 
 use ndarray::Array1;
 use tch::Tensor;
@@ -9,26 +9,26 @@ use tengen_network::LibtorchError;
 use crate::config::TrainerConfig;
 use crate::targets::Placement;
 
-/// Number of numbers.
+/// How many numbers a step has.
 const NUMBERS: usize = 5;
 
-/// The numbers of one step, as tensors without dimensions, fp32.
+/// The numbers of one step, as fp32 scalar tensors.
 #[derive(Debug)]
 pub(crate) struct Pace {
     /// The learning rate.
     pub(crate) rate: Tensor,
     /// Minus the share of a weight by which weight decay shrinks it.
     pub(crate) shrink: Tensor,
-    /// The learning rate, divided by what the mean of AdamW lacks because it began at zero.
+    /// The learning rate, divided by the bias correction of AdamW's mean.
     pub(crate) mean_rate: Tensor,
-    /// What corrects the root of AdamW's mean square, which began at zero.
+    /// The factor that corrects the bias of AdamW's root mean square.
     pub(crate) root_scale: Tensor,
-    /// The share of the way that the averaged weights move towards the trained ones.
+    /// How far the averaged weights move toward the trained ones, 0 to 1.
     pub(crate) average: Tensor,
 }
 
 impl Pace {
-    /// The numbers of a step, which counts from 0, at a learning rate.
+    /// The numbers of a step, counted from 0, at a learning rate.
     pub(crate) fn numbers(config: &TrainerConfig, step: u64, rate: f64) -> Array1<f32> {
         let power = i32::try_from(step + 1).unwrap_or(i32::MAX);
         let (correction1, correction2) = (1.0 - config.beta1.powi(power), 1.0 - config.beta2.powi(power));
@@ -42,7 +42,7 @@ impl Pace {
         numbers.iter().map(|&number| number as f32).collect()
     }
 
-    /// Copies numbers to a place, to a GPU without waiting.
+    /// Copies the numbers to `place`, without waiting for a GPU.
     ///
     /// # Errors
     /// If libtorch cannot copy them.

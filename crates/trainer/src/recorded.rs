@@ -1,4 +1,4 @@
-//! How does a GPU do a training step with a batch of a shape that it knows? With one launch, recorded before.
+//! Training steps as recorded GPU graphs: a step with a batch of a known shape takes a single launch.
 
 use ndarray::Array1;
 use tch::Tensor;
@@ -10,13 +10,13 @@ use crate::pace::Pace;
 use crate::targets::{Placement, Targets};
 use crate::trainer::Learner;
 
-/// A step with a batch of one shape: losses, gradient, optimizer, and moving average.
+/// A recorded step for batches of one shape: losses, gradient, optimizer, and moving average.
 #[derive(Debug)]
 pub(crate) struct Recorded {
     // Dropped before the tensors that it uses.
     graph: Graph,
     inputs: PackedInputs,
-    /// The targets, and then the numbers of the step.
+    /// The targets, followed by the numbers of the step.
     placed: Vec<Tensor>,
     losses: Tensor,
 }
@@ -28,7 +28,7 @@ impl AsRef<Graph> for Recorded {
 }
 
 impl Recorded {
-    /// Records the step of batches like this one, without doing it. `numbers` are those of [`Pace::numbers`].
+    /// Records the step for batches like this one, without running it. `numbers` are those of [`Pace::numbers`].
     pub(crate) fn new(
         learner: &mut Learner<'_>,
         batch: &TrainingBatch,
@@ -52,8 +52,8 @@ impl Recorded {
         })
     }
 
-    /// Does the step with a batch of the same shape. Returns the losses of [`Terms::stacked`](crate::loss::Terms),
-    /// which hold until the next call, and the span of the GPU's work, which has begun.
+    /// Runs the step on a batch of the same shape. Returns the losses of [`Terms::stacked`](crate::loss::Terms), which
+    /// are valid until the next call, and the span of the GPU's work, which has begun.
     pub(crate) fn compute(
         &mut self,
         batch: &TrainingBatch,

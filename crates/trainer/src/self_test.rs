@@ -1,4 +1,4 @@
-//! Does a device train as the CPU does? For `tengen doctor`.
+//! Checks that a device trains as the CPU does, for `tengen doctor`.
 
 use ndarray::{Array1, Array2, Array3};
 
@@ -13,8 +13,7 @@ use crate::trainer::{Trainer, TrainerError};
 /// Training steps of the comparison.
 const STEPS: usize = 50;
 
-/// Compares the losses of 50 training steps on a device, and what its averaged weights predict then, with those on the
-/// CPU.
+/// Compares a device with the CPU by the losses of 50 training steps and then of the averaged weights.
 pub fn self_test(device: DeviceChoice) -> SelfTest {
     let difference = || -> Result<f64, TrainerError> {
         let (expected, found) = (losses(DeviceChoice::Cpu)?, losses(device)?);
@@ -32,7 +31,7 @@ pub fn self_test(device: DeviceChoice) -> SelfTest {
     )
 }
 
-/// The loss of every step in fp32, and at last that of the averaged weights. The boards of every other batch are
+/// The loss of every step in fp32, followed by that of the averaged weights. In every other batch, the boards are
 /// smaller than their canvas.
 fn losses(device: DeviceChoice) -> Result<Vec<f64>, TrainerError> {
     let config = TrainerConfig {

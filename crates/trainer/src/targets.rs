@@ -1,4 +1,4 @@
-//! What should the network have predicted? A training batch's targets as tensors.
+//! What the network should have predicted: a training batch's targets as tensors.
 
 use ndarray::{Array1, ArrayBase, Axis, Data, Dimension};
 use tch::{Device, Tensor, kind::Element};
@@ -36,7 +36,7 @@ pub(crate) struct Targets {
     pub(crate) weight: Tensor,
 }
 
-/// Where the numbers of a step go: to new tensors on a device, or to those of an earlier step of the same shape on a
+/// Where the arrays of a step go: to new tensors on a device, or to those of an earlier step of the same shape on a
 /// GPU.
 #[derive(Debug)]
 pub(crate) struct Placement<'a> {
@@ -55,7 +55,7 @@ impl<'a> Placement<'a> {
         }
     }
 
-    /// Into what an earlier placement has placed.
+    /// Reuses the tensors of an earlier placement.
     pub(crate) fn into(earlier: &'a [Tensor]) -> Placement<'a> {
         Placement {
             earlier,
@@ -85,7 +85,7 @@ impl<'a> Placement<'a> {
 }
 
 impl Targets {
-    /// Copies a batch's targets to a device, to a GPU without waiting.
+    /// Copies a batch's targets to a device, without waiting for a GPU.
     ///
     /// # Errors
     /// If libtorch cannot copy them.
@@ -93,7 +93,7 @@ impl Targets {
         Targets::placed(batch, &mut Placement::new(device))
     }
 
-    /// Copies a batch's targets to a place.
+    /// Copies a batch's targets to `place`.
     ///
     /// # Errors
     /// As [`Targets::new`].

@@ -1,5 +1,6 @@
-//! How do several processes train one network? Each computes the gradient of its part of the batch; the sum of all is
-//! the gradient of the whole batch, with which all change their own copies of the weights in the same way.
+//! Data-parallel training in several processes. Each rank computes the gradient of its part of the batch; an all-reduce
+//! sums them to the gradient of the whole batch, with which all ranks update their own copies of the weights in the
+//! same way.
 
 use std::sync::Arc;
 
@@ -12,31 +13,32 @@ use crate::loss::{Losses, Terms};
 use crate::targets::Targets;
 use crate::trainer::{Trainer, TrainerError};
 
-/// What a rank has to say to the others, with each step.
+/// The flags that every rank sends to the others with each step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Word {
     /// All ranks should stop after this step.
     pub stop: bool,
-    /// All ranks should talk before the next step, because rank 0 has something to decide.
+    /// All ranks should synchronize before the next step, because rank 0 has something to decide.
     pub pause: bool,
 }
 
-/// A trainer's part in a group.
+/// A trainer's membership in a group.
 #[derive(Clone, Debug)]
 pub(crate) struct Together {
     group: Arc<Group>,
-    /// What this rank says with its next step.
+    /// The word that this rank sends with its next step.
     says: Word,
-    /// What some rank has said with the last step.
+    /// The combined word of all ranks from the last step.
     heard: Word,
 }
 
-/// The figures that travel with the gradient: the terms of the loss, the samples' weights, and three of [`figures`].
+/// Number of figures that are all-reduced with the gradient: the terms of the loss, the samples' weights, and the three
+/// of [`figures`].
 const FIGURES: i64 = 10;
 
 impl Trainer {
-    /// From now on, trains with the other ranks of a group. All of them continue from the state of rank 0 and must have
-    /// the same network and settings.
+    /// From now on, trains with the other ranks of a group. Broadcasts the state of rank 0, from which all of them
+    /// continue; they must have the same network and settings.
     ///
     /// # Errors
     /// [`TrainerError::Group`] when another rank is gone.
@@ -69,14 +71,14 @@ impl Trainer {
         self.together.as_ref().map_or(1, |together| together.group.ranks())
     }
 
-    /// States what this rank says to the others with its next step.
+    /// Sets the word that this rank sends to the others with its next step.
     pub fn say(&mut self, word: Word) {
         if let Some(together) = &mut self.together {
             together.says = word;
         }
     }
 
-    /// What some rank, this one included, has said with the last step.
+    /// The combined word of all ranks from the last step: a flag is set if any rank set it.
     pub fn heard(&self) -> Word {
         self.together
             .as_ref()
@@ -84,7 +86,8 @@ impl Trainer {
             .unwrap_or_default()
     }
 
-    /// A step of all ranks, done when this returns. If another rank is gone, this one keeps the state of before it.
+    /// Performs a step on all ranks and waits for it. If another rank is gone, this one keeps its state from before the
+    /// step.
     pub(crate) fn step_together(&mut self, batch: &TrainingBatch) -> Result<Losses, TrainerError> {
         let Some(Together { group, says, .. }) = self.together.clone() else {
             unreachable!("the trainer has joined a group");
@@ -134,8 +137,8 @@ impl Trainer {
         Ok(self.follow(flat.narrow(0, 0, length) / scale, &terms)?.read()?)
     }
 
-    /// What all ranks have said. On a GPU, they say it again without NCCL, whose sums never end if another rank dies:
-    /// once all have come this far, all have asked for the same sums.
+    /// The sums of [`figures`] over all ranks. On a GPU, the ranks sum them once more without NCCL, whose all-reduce
+    /// never ends if another rank dies: once all have come this far, all have started the same NCCL operations.
     fn hear(&self, group: &Group, flat: &Tensor, said: Tensor) -> Result<[f64; 3], GroupError> {
         let said = match self.device() {
             Device::Cpu => flat.narrow(0, flat.numel() as i64 - 3, 3),
@@ -151,7 +154,7 @@ impl Trainer {
     }
 }
 
-/// What a rank says, in numbers that can be added up: its word, and from rank 0, the share of the budget that is spent.
+/// What a rank sends, as numbers that can be summed: its word and, from rank 0, the share of the budget that is spent.
 fn figures(word: Word, spent: f64, is_first: bool) -> Tensor {
     let spent = if is_first { spent } else { 0.0 };
     let numbers = [f64::from(u8::from(word.stop)), f64::from(u8::from(word.pause)), spent];

@@ -1,4 +1,4 @@
-//! What happens in one training step?
+//! The trainer, and what happens in one training step.
 
 use std::collections::VecDeque;
 
@@ -38,19 +38,19 @@ pub struct Trainer {
     /// The ranks that this trainer trains with, if it does not train alone.
     pub(crate) together: Option<Together>,
     threads: ThreadLimit,
-    /// Steps whose losses have not been read, the oldest first.
+    /// Steps whose losses have not been read, oldest first.
     unread: VecDeque<Unread>,
-    /// The most steps whose losses are not waited for.
+    /// Maximum number of steps whose losses may remain unread.
     behind: usize,
 }
 
-/// Steps that a GPU may be behind: while it computes one, the batch of the next is drawn and copied.
+/// How many steps a GPU may be behind: while it computes one, the batch of the next is drawn and copied.
 const BEHIND: usize = 2;
 
-/// A step that a GPU may not have done yet.
+/// A step that a GPU may not have finished yet.
 #[derive(Debug)]
 struct Unread {
-    /// Number of steps, this one included.
+    /// Number of steps, including this one.
     step: u64,
     losses: LossesLater,
     span: Span,
@@ -116,8 +116,8 @@ impl Trainer {
         })
     }
 
-    /// Goes on counting from this step, for weights that were trained before but come without the rest of a checkpoint.
-    /// Their samples are counted as those of that many of the present batches; the optimizer remains fresh.
+    /// Continues counting from this step, for weights that were trained before but come without the rest of a
+    /// checkpoint. Counts their samples as this many batches of the current size; the optimizer remains fresh.
     #[must_use]
     pub fn counting_from(mut self, step: u64) -> Trainer {
         self.step = step;
@@ -135,23 +135,23 @@ impl Trainer {
         self.step
     }
 
-    /// Number of samples trained on since the network was new, whatever the sizes of the batches were.
+    /// Number of samples trained on since the network was new, regardless of batch sizes.
     pub fn samples(&self) -> u64 {
         self.samples
     }
 
-    /// States the share of the run's budget that is spent, from 0 to 1, which the schedule `budget` follows. A trainer
-    /// begins with 0.
+    /// Sets the share of the run's budget that is spent, from 0 to 1, which the `budget` schedule follows. It starts at
+    /// 0.
     pub fn set_budget_spent(&mut self, share: f64) {
         self.budget_spent = share;
     }
 
-    /// The share of the run's budget that was stated last, see [`Trainer::set_budget_spent`].
+    /// The share of the run's budget that was last set, here or on rank 0; see [`Trainer::set_budget_spent`].
     pub fn budget_spent(&self) -> f64 {
         self.budget_spent
     }
 
-    /// Changes the learning rate after the warm-up, from the next step on.
+    /// Sets the learning rate that applies after the warm-up, from the next step on.
     pub fn set_learning_rate(&mut self, rate: f64) {
         self.config.learning_rate = rate;
     }
@@ -180,12 +180,12 @@ impl Trainer {
     }
 
     /// Performs one step: forward pass, losses, gradient, optimizer, moving average. On the CPU with one thread, steps
-    /// are exactly reproducible. After [`Trainer::join`], the batch is this rank's part of that of all ranks.
+    /// are exactly reproducible. After [`Trainer::join`], the batch is this rank's part of the whole batch.
     ///
     /// # Errors
-    /// [`TrainerError::Batch`] when the batch is empty or its arrays do not fit together,
-    /// [`TrainerError::Diverged`] when the loss is not finite; the weights are then useless, and
-    /// [`TrainerError::Group`] when another rank is gone; the weights are then those of before the step.
+    /// [`TrainerError::Batch`] when the batch is empty or its arrays do not fit together, [`TrainerError::Diverged`]
+    /// when the loss is not finite, which leaves useless weights, and [`TrainerError::Group`] when another rank is
+    /// gone, which leaves the weights as they were before the step.
     pub fn step(&mut self, batch: &TrainingBatch) -> Result<Losses, TrainerError> {
         self.settle()?;
         let known = self.advance(batch)?;
@@ -193,13 +193,13 @@ impl Trainer {
         Ok(losses.expect("all steps are read"))
     }
 
-    /// Performs a step like [`Trainer::step`], but does not wait for a GPU to do it, so that the caller can prepare the
-    /// next batch meanwhile. Returns the losses of an earlier step, or of this one if it is done when this returns, as
-    /// on the CPU; `None` before the first are known.
+    /// Performs a step like [`Trainer::step`], but does not wait for a GPU to finish it, so that the caller can prepare
+    /// the next batch meanwhile. Returns the losses of this step if it has finished, as on the CPU and in a group, and
+    /// otherwise those of an earlier step; `None` until the first are known.
     ///
     /// # Errors
-    /// As [`Trainer::step`]. A step that diverged is noticed a few steps later: call [`Trainer::settle`] before the
-    /// weights are used for anything that should last.
+    /// As [`Trainer::step`]. A diverged step is noticed a few steps later: call [`Trainer::settle`] before using the
+    /// weights for anything that lasts.
     pub fn advance(&mut self, batch: &TrainingBatch) -> Result<Option<Losses>, TrainerError> {
         check(batch, self.network.config().plane_set())?;
         self.threads.apply();
@@ -224,7 +224,7 @@ impl Trainer {
         }
     }
 
-    /// Waits for all steps, and returns the losses that [`Trainer::advance`] has not returned, the oldest first.
+    /// Waits for all steps, and returns the losses that [`Trainer::advance`] has not returned yet, oldest first.
     ///
     /// # Errors
     /// [`TrainerError::Diverged`] if one of the steps diverged, and [`TrainerError::Libtorch`] if a GPU failed.
@@ -246,7 +246,7 @@ impl Trainer {
         finite(losses, step).map(Some)
     }
 
-    /// Changes the weights by one step. On a GPU, returns before it is done.
+    /// Updates the weights by one step. On a GPU, returns before it is finished.
     fn change(&mut self, batch: &TrainingBatch) -> Result<(LossesLater, Span), LibtorchError> {
         let rate = self.learning_rate();
         let numbers = Pace::numbers(&self.config, self.step, rate);
@@ -273,7 +273,7 @@ impl Trainer {
         Ok((LossesLater::new(&losses, rate)?, span))
     }
 
-    /// Changes the weights by a gradient.
+    /// Updates the weights with a gradient.
     pub(crate) fn follow(&mut self, gradient: Tensor, terms: &Terms) -> Result<LossesLater, LibtorchError> {
         let rate = self.learning_rate();
         let numbers = Pace::numbers(&self.config, self.step, rate);
@@ -282,7 +282,7 @@ impl Trainer {
         LossesLater::new(&learner.follow(gradient, terms, &pace), rate)
     }
 
-    /// What a step changes, and what has been recorded of it.
+    /// What a step changes, and the recorded steps.
     fn learner(&mut self) -> (&mut Shapes<Recorded>, Learner<'_>) {
         let learner = Learner {
             network: &self.network,
@@ -329,8 +329,8 @@ impl Trainer {
         Ok(Validation::of(&judged))
     }
 
-    /// What the averaged weights expect of positions, for each batch: the side to move's chance of winning, with half
-    /// of the chance of a tie.
+    /// The score that the averaged weights expect for the side to move in each position of each batch: its chance of
+    /// winning, plus half of the chance of a tie.
     ///
     /// # Errors
     /// [`TrainerError::Libtorch`] if the device fails.
@@ -360,14 +360,14 @@ impl Trainer {
 }
 
 impl Average {
-    /// Moves towards a network by a share of the way, a tensor without dimensions.
+    /// Moves toward a network by `share`, a scalar tensor.
     fn follow(&mut self, network: &Network, share: &Tensor) {
         let _ = self.trained.lerp_tensor_(&network.trained(), share);
         let _ = self.statistics.lerp_tensor_(&network.statistics(), share);
     }
 }
 
-/// What a step changes: everything that it does to tensors, so that it can be recorded.
+/// What a step changes. It holds everything that a step does to tensors, so that it can be recorded.
 pub(crate) struct Learner<'a> {
     pub(crate) network: &'a Network,
     optimizer: &'a mut OptimizerState,
@@ -376,7 +376,7 @@ pub(crate) struct Learner<'a> {
 }
 
 impl Learner<'_> {
-    /// Changes the weights by one batch. Returns [`Terms::stacked`].
+    /// Updates the weights with one batch. Returns [`Terms::stacked`].
     pub(crate) fn learn(&mut self, inputs: &NetworkInputs, targets: &Targets, pace: &Pace) -> Tensor {
         let outputs = self.network.forward(inputs, Mode::Training);
         let terms = Terms::new(&outputs, inputs, targets, &self.config.loss, None);
@@ -384,7 +384,7 @@ impl Learner<'_> {
         self.follow(gradient, &terms, pace)
     }
 
-    /// Changes the weights by a gradient. Returns [`Terms::stacked`].
+    /// Updates the weights with a gradient. Returns [`Terms::stacked`].
     fn follow(&mut self, mut gradient: Tensor, terms: &Terms, pace: &Pace) -> Tensor {
         let _no_grad = tch::no_grad_guard();
         let norm = clip(&mut gradient, self.config.clip_norm);
@@ -395,7 +395,7 @@ impl Learner<'_> {
     }
 }
 
-/// The losses of a step, or that it diverged.
+/// The losses of a step, or an error if it diverged.
 fn finite(losses: Losses, step: u64) -> Result<Losses, TrainerError> {
     match losses.total.is_finite() && losses.gradient_norm.is_finite() {
         true => Ok(losses),
@@ -403,7 +403,7 @@ fn finite(losses: Losses, step: u64) -> Result<Losses, TrainerError> {
     }
 }
 
-/// Checks that a batch's arrays belong together and every margin is possible.
+/// Checks that a batch's arrays fit together and that every margin is possible.
 fn check(batch: &TrainingBatch, plane_set: PlaneSet) -> Result<(), TrainerError> {
     let samples = batch.inputs.len();
     if samples == 0 {
@@ -472,7 +472,7 @@ pub enum TrainerError {
     /// libtorch could not do the step, for example for lack of memory.
     #[error(transparent)]
     Libtorch(#[from] LibtorchError),
-    /// The ranks that train together are not together any more.
+    /// Training with the other ranks failed.
     #[error(transparent)]
     Group(#[from] GroupError),
     /// The training batch cannot be used.
@@ -520,7 +520,7 @@ mod tests {
         assert_eq!(found, expected);
         assert_eq!(ahead.checkpoint(), waiting.checkpoint());
         assert!(ahead.settle().expect("nothing is left").is_empty());
-        // A step that waits returns its own losses, also after steps that did not.
+        // A step that waits returns its own losses, even after steps that did not.
         waiting.advance(&batch).expect("a step");
         ahead.advance(&batch).expect("a step");
         assert_eq!(

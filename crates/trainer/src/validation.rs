@@ -1,4 +1,4 @@
-//! How well does the network predict positions that it does not learn from?
+//! Measures how well the network predicts positions that it is not trained on.
 
 use tch::{Kind, Tensor};
 
@@ -14,9 +14,9 @@ const BINS: usize = 10;
 /// Final margins and komi are multiples of half a point, so a margin after komi this close to zero is a tie.
 const TIE: f32 = 0.25;
 
-/// How well the averaged weights predict positions. A score is 1 for a win of the side to move, ½ for a tie, 0 for a
-/// loss; unlike the targets of training, those here are the results of the games alone. Only where a game was not
-/// scored but there is a target for the value, the target counts.
+/// How well the averaged weights predict positions. A score is 1 for a win of the side to move, ½ for a tie, and 0 for
+/// a loss. Unlike training targets, scores here are the results of games alone, except that a game that was not scored
+/// counts with its value target if it has one.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Validation {
     /// The losses, as in training; there is no gradient, so its norm is 0.
@@ -34,7 +34,7 @@ pub struct Validation {
     pub margin_error: f64,
 }
 
-/// What was predicted and what happened at some positions.
+/// What was predicted and what happened for a set of positions.
 #[derive(Debug, Default)]
 pub(crate) struct Judged {
     losses: Vec<(Losses, f64)>,

@@ -1,4 +1,4 @@
-//! Where does an engine's command line end, and where do its options begin?
+//! Separates an engine's command line from its options.
 
 use std::borrow::Cow;
 

@@ -1,4 +1,4 @@
-//! Why does a text not describe a player?
+//! Errors in descriptions of players.
 
 use tengen_gtp::CommandLineError;
 

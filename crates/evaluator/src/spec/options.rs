@@ -1,4 +1,4 @@
-//! Which options can a player have, and which values are valid?
+//! The options of players and their valid values.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,7 +9,7 @@ use super::error::{SpecError, nearest};
 use super::{PlayerKind, PlayerSpec};
 use crate::mcts_player::MOST_PLAYOUTS;
 
-/// The most leaves that a search can evaluate in one call of the network.
+/// The maximum number of leaves that a search can evaluate in one network call.
 pub const MOST_LEAVES: usize = 256;
 
 /// How a player plays; `None` means the default for its kind.
@@ -33,15 +33,15 @@ pub struct PlayerOptions {
     pub time: Option<f64>,
     /// Resigns when the value is at most minus this (0 to 1) for three turns in a row; `None` means never.
     pub resign: Option<f32>,
-    /// The search's `c_scale`: how strongly values, compared with priors, decide between moves.
+    /// The search's `c_scale`: how strongly values, relative to priors, decide between moves.
     pub c_scale: Option<f32>,
     /// Standard errors between a move's utility and the lower bound that PUCT chooses by; 0 chooses by visits.
     pub lcb: Option<f32>,
-    /// Leaves that a search evaluates in one call of the network, 1 to 256.
+    /// Leaves that a search evaluates in one network call, 1 to 256.
     pub leaves: Option<usize>,
     /// Mirror images over which each prediction is averaged, 1 to 8.
     pub images: Option<u32>,
-    /// The same at the root alone, 1 to 8.
+    /// The same for the root alone, 1 to 8.
     pub root_images: Option<u32>,
     /// The weight of the margin in the quantity that the search maximizes, 0 to 1.
     pub margin_share: Option<f32>,

@@ -1,4 +1,4 @@
-//! What has the run cost, this trainer and the workers together?
+//! The cost of a run that a trainer and its workers share.
 
 use tengen_run::{Clock, Ledger, Opened};
 

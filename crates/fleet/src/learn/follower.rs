@@ -1,4 +1,4 @@
-//! What does a trainer do for its workers: weights, candidates, metrics, and the cost of the run?
+//! What a trainer does for its workers: publishes weights and candidates, and records metrics and the cost of the run.
 
 use std::time::{Duration, Instant};
 
@@ -17,18 +17,18 @@ const METRICS_EVERY: Duration = Duration::from_secs(5);
 
 /// What a trainer does for its workers.
 pub(super) struct Follower {
-    /// `None` for training without workers, and on other ranks than the first.
+    /// `None` for training without workers, and on ranks other than the first.
     pub(super) herald: Option<Herald>,
     metrics: Option<Metrics>,
     pace: Pace,
-    /// What the workers had done when it was last recorded.
+    /// What the workers had done when that was last recorded.
     played: Effort,
-    /// What all processes had asked of the store, and when.
+    /// The store operations of all processes when they were last recorded, and when that was.
     asked: (Operations, Instant),
     warnings: Warnings,
     /// Number of the newest generation.
     generation: u32,
-    /// Whether the herald has failed, as it does if another trainer takes over.
+    /// Whether the herald has failed, as it does when another trainer takes over.
     pub(super) is_replaced: bool,
     alone: bool,
 }
@@ -53,7 +53,7 @@ impl Follower {
         })
     }
 
-    /// Records what this process begins or resumes training with.
+    /// Records what this process starts or resumes training with.
     pub(super) fn record_start(&self, run: &Opened, training: &Training, elapsed: f64) -> anyhow::Result<()> {
         let Some(metrics) = &self.metrics else { return Ok(()) };
         let start = tengen_run::start::of(run, training, false)?;
@@ -61,7 +61,8 @@ impl Follower {
         Ok(())
     }
 
-    /// Exchanges news with the herald.
+    /// Takes in new games from the herald, records self-play metrics, and passes the progress of training to the
+    /// herald.
     pub(super) fn attend(&mut self, run: &Opened, training: &mut Training, costs: &Costs) -> anyhow::Result<()> {
         let Some(herald) = &self.herald else { return Ok(()) };
         if self.alone {
@@ -99,7 +100,7 @@ impl Follower {
         run.config.budget.spent(&ledger, training.games(), training.steps()) >= 1.0
     }
 
-    /// Whether there are games that several processes have to take in together.
+    /// Whether there are new games that all ranks must take in together.
     pub(super) fn has_fresh(&self) -> bool {
         !self.alone && self.herald.as_ref().is_some_and(Herald::has_fresh)
     }
@@ -108,7 +109,7 @@ impl Follower {
         self.herald.as_ref().map_or(Vec::new(), Herald::fresh)
     }
 
-    /// Publishes weights and candidates when they are due; returns the id of a candidate.
+    /// Publishes weights and candidates when they are due; returns the id of a new candidate.
     pub(super) fn publish_if_due(
         &mut self,
         run: &Opened,
@@ -127,7 +128,7 @@ impl Follower {
         self.publish(training, ledger).map(Some)
     }
 
-    /// Publishes the trainer's weights as the last model, unless the newest one has them.
+    /// Publishes the trainer's weights as the last model, unless the newest model already has them.
     pub(super) fn publish_last(
         &mut self,
         run: &Opened,
@@ -153,7 +154,7 @@ impl Follower {
         Ok(id)
     }
 
-    /// Records the losses and, when it is due, how well the network predicts games that it is not trained on.
+    /// Records the losses and, when it is due, a validation on held-out games.
     pub(super) fn measure(
         &mut self,
         run: &Opened,
@@ -189,10 +190,10 @@ impl Follower {
     }
 }
 
-/// How fast training is, from one look to the next.
+/// Measures the speed of training between calls.
 struct Pace {
     since: Instant,
-    /// Samples trained on at the last look.
+    /// Samples trained on at the last call.
     trained: u64,
 }
 
@@ -204,7 +205,7 @@ impl Pace {
         }
     }
 
-    /// Samples per second since the last look, given all that the run has trained on.
+    /// Samples per second since the last call, given the run's total so far.
     fn samples_per_second(&mut self, trained: u64) -> f64 {
         let before = std::mem::replace(self, Pace::from(trained));
         (trained - before.trained) as f64 / before.since.elapsed().as_secs_f64()

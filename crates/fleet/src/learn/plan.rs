@@ -1,4 +1,4 @@
-//! What does training do next? Of several processes, rank 0 decides for all.
+//! Decides what training does next. With several ranks, rank 0 decides for all.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -17,18 +17,18 @@ pub(super) enum Next {
     Look,
 }
 
-/// Decides what to do next. Of several processes, rank 0 decides.
+/// Decides what training does next.
 pub(super) struct Plan<'a> {
     run: &'a Opened,
     ranks: Option<Arc<Ranks>>,
     goal: Goal,
-    /// The number of the last step.
+    /// The step at which training ends, if the goal sets one.
     last: Option<u64>,
     /// Whether the run's budget is spent.
     pub(super) finished: bool,
-    /// Whether there are games to take in together.
+    /// Whether there are new games that all ranks must take in together.
     pub(super) has_fresh: bool,
-    /// What the processes did last, once they have begun.
+    /// The previous action, if there was one.
     before: Option<Next>,
 }
 
@@ -45,7 +45,7 @@ impl Plan<'_> {
         }
     }
 
-    /// What all processes do next.
+    /// The next action of all ranks.
     pub(super) fn next(&mut self, training: &Training) -> anyhow::Result<Next> {
         let next = match self.ranks.clone() {
             Some(ranks) => self.agreed(training, &ranks)?,
@@ -55,7 +55,8 @@ impl Plan<'_> {
         Ok(next)
     }
 
-    /// What all processes do next: a step if nobody has said anything else with the last one. Otherwise, they talk.
+    /// The next action of all ranks. After a step without a request to pause, the words sent with it decide: another
+    /// step, or a stop. Otherwise, the ranks all-reduce rank 0's choice and any stop signals.
     fn agreed(&self, training: &Training, ranks: &Ranks) -> anyhow::Result<Next> {
         let Word { stop, pause } = training.heard();
         let mut next = Next::Step;
@@ -77,7 +78,7 @@ impl Plan<'_> {
         Ok(next)
     }
 
-    /// What this process would do next.
+    /// The next action if this process were to decide alone.
     fn own(&self, training: &Training) -> Next {
         match () {
             () if self.run.stop.load(Ordering::SeqCst) || self.finished || self.is_reached(training.steps()) => {
@@ -90,7 +91,7 @@ impl Plan<'_> {
         }
     }
 
-    /// What this process says to the others with the next step.
+    /// The word that this rank sends to the others with the next step.
     pub(super) fn word(&self, training: &Training) -> Word {
         let goes_on = match self.last {
             Some(last) => training.steps() + 1 < last,

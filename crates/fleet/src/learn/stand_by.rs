@@ -1,4 +1,4 @@
-//! How does a trainer become the only one of its run, and how do others see it while it resumes?
+//! Makes a process the only trainer of its run, and keeps its heartbeat going while it resumes.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -11,15 +11,15 @@ use crate::lease::{Lease, Task, silence};
 
 use super::WAIT;
 
-/// Takes the trainer's lease, once no other machine has it; `None` if a signal came before.
+/// Waits for the trainer's lease and takes it; `None` if the run is stopped first.
 pub(super) fn take_lease(run: &Opened) -> anyhow::Result<Option<(Lease, Option<TrainerSays>)>> {
     let (author, _) = author::own()?;
     let silence = silence(run.config.loop_config.look_seconds);
     Lease::take(&run.store, Task::TRAINER, &author, silence, &*run.watch, &run.stop)
 }
 
-/// Resumes training, which takes long if the window is large, and meanwhile repeats what the last trainer said, so that
-/// everybody sees that there is a trainer.
+/// Resumes training, which takes a while if the window is large. Meanwhile, repeats the last trainer's notice as a
+/// heartbeat, so that other processes see a live trainer.
 pub(super) fn resume_alive(run: &Opened, lease: &mut Lease, says: TrainerSays) -> anyhow::Result<(Training, Ledger)> {
     let look_every = Duration::from_secs_f64(run.config.loop_config.look_seconds);
     let done = AtomicBool::new(false);
@@ -45,7 +45,7 @@ pub(super) fn resume_alive(run: &Opened, lease: &mut Lease, says: TrainerSays) -
     })
 }
 
-/// Sets a flag when it is dropped, even by a panic.
+/// Sets a flag when dropped, even during a panic.
 struct SetOnDrop<'a>(&'a AtomicBool);
 
 impl Drop for SetOnDrop<'_> {

@@ -1,4 +1,4 @@
-//! Training from the first step of a process to its last.
+//! Training from a process's first step to its last.
 
 use std::sync::atomic::Ordering;
 use std::time::Instant;
@@ -18,10 +18,10 @@ use super::plan::{Next, Plan};
 use super::stand_by::resume_alive;
 use super::{Goal, Learned, WAIT, no_games};
 
-/// What a trainer holds, with what the last one said.
+/// The trainer's lease, with the previous trainer's last notice.
 pub(super) type Held = (Lease, Option<TrainerSays>);
 
-/// Trains as far as the goal says; as the trainer of workers with a lease and what the last trainer said.
+/// Trains until the goal is reached. `held` is set for the trainer of workers.
 pub(super) fn train(
     run: &Opened,
     goal: Goal,
@@ -55,11 +55,11 @@ struct Trainer<'a> {
     follower: Follower,
     plan: Plan<'a>,
     began: Instant,
-    /// Steps of the run when it began.
+    /// Steps of the run when this process started.
     first: u64,
     /// Losses of the last step.
     losses: Option<Losses>,
-    /// The last model that it published.
+    /// The last model that this process published.
     model: Option<String>,
 }
 
@@ -69,7 +69,7 @@ impl<'a> Trainer<'a> {
         let (held, (training, before)) = match held {
             Some((mut lease, says)) => {
                 let (mut training, before) = resume_alive(run, &mut lease, says.clone().unwrap_or_default())?;
-                // A checkpoint may wait for the store for so long that another trainer takes over.
+                // A checkpoint may wait so long for the store that another trainer takes over.
                 let (term, store) = (lease.term(), run.store.clone());
                 training.guard_checkpoints(Box::new(move || term.check(&store)));
                 (Some((lease, says)), (training, before))
@@ -109,7 +109,7 @@ impl<'a> Trainer<'a> {
         })
     }
 
-    /// Makes steps, and does what workers need between them, until there is nothing left to do.
+    /// Trains, and serves workers between steps, until there is nothing left to do.
     fn work(&mut self, progress: &mut dyn FnMut(Option<&Losses>)) -> anyhow::Result<()> {
         loop {
             self.follower.attend(self.run, &mut self.training, &self.costs)?;
@@ -130,7 +130,7 @@ impl<'a> Trainer<'a> {
         Ok(())
     }
 
-    /// Makes a step, and publishes and saves what is due after it.
+    /// Trains one step, then publishes and saves whatever is due.
     fn step(&mut self, progress: &mut dyn FnMut(Option<&Losses>)) -> anyhow::Result<()> {
         self.training.say(self.plan.word(&self.training));
         let ledger = self.costs.read(self.follower.herald.as_ref());
@@ -150,14 +150,14 @@ impl<'a> Trainer<'a> {
         self.training.checkpoint_if_due(|| ledger)
     }
 
-    /// Saves and publishes what was learned, and tells the workers about the end.
+    /// Saves and publishes the result, and sends workers the final notice.
     fn close(&mut self, failures: &Failures) {
         let ledger = self.costs.read(self.follower.herald.as_ref());
-        // A trainer that was replaced must not write any more.
+        // A replaced trainer must not write anymore.
         if self.made() > 0 && !self.follower.is_replaced {
             failures.catch("writing the last checkpoint", || self.training.last_checkpoint(&ledger));
         }
-        // Without workers, whatever was learned is the result.
+        // Without workers, any training at all gives a result.
         let has_result = if self.goal.follow {
             self.plan.finished
         } else {

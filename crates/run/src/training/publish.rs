@@ -13,10 +13,10 @@ use crate::opened::{Opened, name_damaged, publish_model};
 /// The checkpoint file with the loop's state, as opposed to the trainer's.
 pub(super) const LEDGER_FILE: &str = "ledger.json";
 
-/// The checkpoint file with the configuration that the run had last. Checkpoints of earlier versions lack it.
+/// The checkpoint file with the run's latest configuration. Checkpoints of earlier versions lack it.
 pub(super) const CONFIG_FILE: &str = "config.toml";
 
-/// The most steps after which the network is asked again for the fair komi.
+/// Maximum number of steps before the network is asked for the fair komi again.
 const FAIR_KOMI_STEPS: u64 = 500;
 
 impl Training {
@@ -33,7 +33,7 @@ impl Training {
     }
 
     fn ask_for_fair_komi(&mut self) -> anyhow::Result<()> {
-        // What it says about boards that are no longer played gets worse: it forgets them.
+        // Not about boards that are no longer played: the network forgets them, so its answers get worse.
         let sizes = self.config.sizes_from(self.positions)?;
         let newer = fair_komi(&mut self.trainer, &sizes, self.config.rules)?;
         self.fair_komi.update(newer);
@@ -41,7 +41,7 @@ impl Training {
         Ok(())
     }
 
-    /// Whether the newest model has the trainer's weights, as it does unless it is damaged or older.
+    /// Whether the newest model has the trainer's weights. False if it is older or damaged.
     pub fn is_published(&self, run: &Opened) -> anyhow::Result<bool> {
         let Some(newest) = self.store.models().list()?.pop() else {
             return Ok(false);
@@ -88,7 +88,7 @@ impl Training {
         }
     }
 
-    /// Writes a checkpoint at the end of a process, whatever ended it.
+    /// Writes a checkpoint at the end of a process, no matter why it ends.
     ///
     /// # Errors
     /// If the store fails, or if the last step left unusable weights. The next start then resumes from the previous

@@ -1,4 +1,4 @@
-//! Where does training go on: from which checkpoint or model, with which settings, after which costs?
+//! Where training resumes: from which checkpoint or model, with which settings, and after which costs.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -20,7 +20,7 @@ use crate::opened::{Opened, name_damaged};
 use crate::random_games::random_games;
 
 impl Training {
-    /// Resumes from the store's newest intact checkpoint. Without one, goes on from its newest model, or starts with
+    /// Resumes from the store's newest intact checkpoint. Without one, continues from the newest model, or starts with
     /// the weights of the first one. Also returns the cost so far.
     pub fn resume(run: &Opened) -> anyhow::Result<(Training, Ledger)> {
         let (store, config, device) = (&run.store, &run.config, run.options.device);
@@ -106,7 +106,7 @@ impl Training {
         }
     }
 
-    /// Tells the user which settings changed since the last start, if any did.
+    /// Reports to the user which settings have changed since the last start, if any.
     pub fn say_changed_settings(&self) -> anyhow::Result<()> {
         let changed = self.changed_settings()?;
         if !changed.is_empty() {
@@ -136,8 +136,8 @@ fn restore(config: &RunConfig, device: DeviceChoice, files: &CheckpointFiles) ->
     Ok((trainer, serde_json::from_slice(ledger)?))
 }
 
-/// Where training begins if no checkpoint is intact: at the step of the newest model, if any was published after the
-/// first, otherwise at step 0 with the first model or random weights.
+/// Where training starts if no checkpoint is intact: at the step of the newest model, if any was published after the
+/// first; otherwise at step 0, with the first model or random weights.
 fn without_checkpoint(run: &Opened) -> anyhow::Result<(Trainer, Ledger)> {
     let models = run.store.models().list()?;
     let begin = |weights: &Weights| Trainer::from_weights(weights, run.config.training.clone(), run.options.device);

@@ -12,15 +12,15 @@ use crate::numeric;
 use crate::tree::{NO_NODE, NodeId, ROOT, Tree};
 use below::{Parts, Selector, Sigma};
 
-/// The number of candidates from which on the pass is always one of them.
+/// With at least this many candidates, the pass is always one of them.
 const ENOUGH_FOR_PASS: usize = 4;
 
 /// The state of Gumbel search at the root; its vectors are reused between searches.
 #[derive(Debug)]
 pub(super) struct Gumbel {
-    /// The most candidates.
+    /// The maximum number of candidates.
     most: u32,
-    /// The factor of the noise.
+    /// The scale of the noise.
     noise_scale: f32,
     with_noise: bool,
     sigma: Sigma,
@@ -31,8 +31,8 @@ pub(super) struct Gumbel {
     noise: Vec<f32>,
     /// The remaining candidates among the root edges, best first.
     considered: Vec<u16>,
-    /// The visits each root edge had at the start of the search, from a kept tree. They count for the values but not
-    /// for the halving, which distributes only new visits.
+    /// The visits each root edge had at the start of the search, from a kept tree. They count toward values but not
+    /// toward the halving, which distributes only new visits.
     before: Vec<u32>,
     cursor: usize,
     rounds_left: u32,
@@ -41,16 +41,16 @@ pub(super) struct Gumbel {
 }
 
 impl Method for Gumbel {
-    /// Plays are drawn from the policy to the power of 1 / `scale` if the visits do not decide between them.
+    /// Where visits do not decide, moves are drawn from the policy to the power of 1 / `scale`.
     fn set_noise(&mut self, scale: f32) {
         self.noise_scale = scale;
     }
 
     /// Draws the noise and chooses the candidates.
     ///
-    /// The pass is always one of at least [`ENOUGH_FOR_PASS`] candidates, and of two after a pass, when it ends the
-    /// game: an untrained network would rarely propose it. A search of two or three visits cannot spare one for it
-    /// before.
+    /// The pass is always included among [`ENOUGH_FOR_PASS`] or more candidates, or among two or more after a pass,
+    /// when it ends the game: an untrained network would rarely propose it. Otherwise, a search of two or three visits
+    /// cannot spare one for it.
     fn begin(&mut self, tree: &mut Tree, visits: u32, after_pass: bool, rng: &mut Rng) {
         let edges = tree.edges(ROOT);
         let count = edges.len();
@@ -70,7 +70,7 @@ impl Method for Gumbel {
         let score = |edge: u16| logits[usize::from(edge)] + noise[usize::from(edge)];
         self.considered
             .sort_unstable_by(|&a, &b| score(b).total_cmp(&score(a)).then(a.cmp(&b)));
-        // The pass is the last edge of a new root, but visits may have moved it in the root of a kept tree.
+        // The pass is the last edge of a new root, but visits may have moved it in a root kept from an earlier search.
         let pass = tree.pass_edge(ROOT) as u16;
         let pass_place = self
             .considered
@@ -107,7 +107,7 @@ impl Method for Gumbel {
         self.cursor == self.considered.len() && self.rounds_left == 1
     }
 
-    /// Lets the same candidate have the next turn.
+    /// Gives the next turn to the same candidate.
     fn take_back(&mut self) {
         self.cursor -= 1;
     }

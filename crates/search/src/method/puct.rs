@@ -17,7 +17,7 @@ const NOISE_SHARE: f32 = 0.25;
 /// The total concentration of the Dirichlet noise: 0.03 for each point of 19x19, as in AlphaGo Zero.
 const NOISE_WEIGHT: f64 = 10.83;
 
-/// The share of the most visits that a move must have to be chosen by its lower confidence bound, as in KataGo.
+/// The share of the highest visit count that a move needs to be chosen by its lower confidence bound, as in KataGo.
 const LEAST_SHARE_FOR_LCB: f32 = 0.15;
 
 /// PUCT, whose state is the tree.
@@ -145,7 +145,7 @@ impl Method for Puct {
         bounded.fold(most_visited, higher)
     }
 
-    /// The share of visits of each root edge, without those that were only forced; the priors if there are no visits.
+    /// The share of visits of each root edge, excluding forced playouts; the priors if there are no visits.
     fn policy(&self, tree: &Tree, out: &mut Vec<f32>) {
         match self.forces() {
             true => self.pruned_visits(tree, out),

@@ -1,4 +1,4 @@
-//! Which moves are allowed at the root of a search?
+//! Restrictions on the moves at the root of a search.
 
 use tengen_rules::{Move, PointSet, Size};
 

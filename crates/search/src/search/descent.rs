@@ -1,4 +1,4 @@
-//! One way from the root to a position whose prediction a search needs.
+//! One path from the root to a position that needs a prediction.
 
 use tengen_rules::{Komi, Position};
 
@@ -7,7 +7,7 @@ use crate::cache::Evaluation;
 use crate::frame::{Shown, View};
 use crate::tree::NodeId;
 
-/// A descent from the root, which may wait for a prediction.
+/// A descent from the root, which may be waiting for a prediction.
 #[derive(Debug)]
 pub(super) struct Descent {
     /// The nodes from the root to the parent of the leaf.
@@ -20,11 +20,11 @@ pub(super) struct Descent {
     pub(super) waiting: Waiting,
     /// The priors of a leaf that is [known](Waiting::Known).
     pub(super) priors: Vec<f32>,
-    /// The ownership of such a leaf, if the settings request it and the network predicts it.
+    /// The ownership of a known leaf, if the settings request it and the network predicts it.
     pub(super) ownership: Vec<f32>,
 }
 
-/// The position for whose prediction a search is waiting.
+/// The position whose prediction a search is waiting for.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Waiting {
     /// None.
@@ -33,17 +33,17 @@ pub(super) enum Waiting {
     Root,
     /// The root of a kept tree, which lacks only the parts of the prediction that the tree does not store.
     KeptRoot,
-    /// A leaf that the tree does not have yet.
+    /// A leaf that is not in the tree yet.
     Leaf {
         /// The edge that will lead to it.
         edge: usize,
     },
-    /// A leaf that is in the tree already, without priors, so that other descents avoid it.
+    /// A leaf already added to the tree without priors, so that other descents avoid it.
     Placed {
         /// Its node.
         node: NodeId,
     },
-    /// Such a leaf whose prediction is known but does not count yet, because others are still awaited.
+    /// A placed leaf whose prediction is known but does not count yet, because others are still pending.
     Known {
         /// Its node.
         node: NodeId,
@@ -65,7 +65,7 @@ impl Descent {
         }
     }
 
-    /// Forgets the descent but keeps its memory.
+    /// Clears the descent but keeps its memory.
     pub(super) fn clear(&mut self) {
         self.path.clear();
         self.waiting = Waiting::Nothing;

@@ -1,4 +1,4 @@
-//! Keeping part of a search when the game continues.
+//! Tree reuse when the game continues.
 
 use tengen_rng::Rng;
 use tengen_rules::{Color, Komi, Position};
@@ -8,12 +8,12 @@ use super::descent::Waiting;
 use crate::tree::{NO_NODE, NodeId, ROOT};
 
 impl Search {
-    /// Moves the search to another position and returns the number of visits kept: those of the subtree reached by the
-    /// moves played since. They count toward `visits`. If the position is the same as before, everything is kept; if it
-    /// is not a continuation, or the komi, rules or board differ, nothing is kept and the search starts over.
+    /// Moves the search to another position and returns the number of visits kept: those of the subtree that the moves
+    /// played since then lead to. They count toward `visits`. If the position is unchanged, everything is kept; if it
+    /// is not a continuation, or the komi, rules, or board differ, nothing is kept and the search starts over.
     ///
-    /// With [`SearchMethod::Gumbel`](crate::SearchMethod::Gumbel), the candidates are chosen again from priors and
-    /// noise. The halving uses the values of the kept tree, but distributes only the remaining visits.
+    /// With [`SearchMethod::Gumbel`](crate::SearchMethod::Gumbel), the candidates are chosen anew from priors and
+    /// noise. The halving uses the values of the kept tree but distributes only the remaining visits.
     ///
     /// # Panics
     /// If the game is over in `position`.

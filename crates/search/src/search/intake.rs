@@ -1,4 +1,4 @@
-//! Reading the parts of a prediction that a search uses, from the network or the cache.
+//! Reads the parts of a prediction that a search uses, from the network or the cache.
 
 use tengen_encoding::canvas_index;
 use tengen_rules::{ImageTable, Symmetry};
@@ -10,7 +10,7 @@ use crate::numeric;
 use crate::predictor::{PredictError, Prediction};
 
 impl Search {
-    /// Evaluates the awaited position from the cache, or turns it into a request.
+    /// Evaluates the pending position from the cache, or turns it into a request.
     pub(super) fn look_up(&mut self, cache: &mut EvaluationCache) -> Option<Request> {
         let Some(evaluation) = self.read_cached(cache) else {
             return Some(self.now.request());
@@ -19,7 +19,7 @@ impl Search {
         None
     }
 
-    /// Reads the awaited position's prediction from the cache.
+    /// Reads the pending position's prediction from the cache.
     pub(super) fn read_cached(&mut self, cache: &mut EvaluationCache) -> Option<Evaluation> {
         let view = &self.now.view;
         let kept = cache.get(view.key, view.moves.len(), self.config.ownership)?;
@@ -31,7 +31,7 @@ impl Search {
         Some(kept.evaluation)
     }
 
-    /// Reads the predictions of all images of the present descent's position and stores their average in the cache.
+    /// Reads the predictions for all images of the current descent's position and caches their average.
     pub(super) fn read<'a>(
         &mut self,
         predictions: impl IntoIterator<Item = Prediction<'a>>,
@@ -68,7 +68,7 @@ impl Search {
         Ok(evaluation)
     }
 
-    /// Reads the priors of the legal moves from the prediction for an image, and adds them to those of earlier images.
+    /// Reads the priors of the legal moves from one image's prediction, and adds them to those of earlier images.
     fn read_priors(
         &mut self,
         image: usize,
@@ -105,8 +105,8 @@ impl Search {
         Ok(())
     }
 
-    /// Reads the ownership from the prediction for an image, if the settings request it and the network predicts it,
-    /// and adds it to that of earlier images.
+    /// Reads the ownership from one image's prediction, if the settings request it and the network predicts it, and
+    /// adds it to that of earlier images.
     fn read_ownership(&mut self, image: usize, symmetry: Symmetry, prediction: Prediction<'_>) {
         if !self.config.ownership || prediction.ownership.is_empty() {
             return;
@@ -123,7 +123,7 @@ impl Search {
         }
     }
 
-    /// Adds the ownership of the awaited position, mapped back to the orientation of the board.
+    /// Adds the ownership of the pending position, mapped back to the board's orientation.
     pub(super) fn add_ownership(&mut self) {
         if self.predicted_ownership.is_empty() {
             return;

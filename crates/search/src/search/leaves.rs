@@ -1,9 +1,9 @@
-//! Several leaves of one search in one call of the network.
+//! Evaluates several leaves of one search in one network call.
 //!
-//! Between two calls, the search descends several times. So that the descents part, each leaf that waits, and every
-//! node on the way to it, counts one visit more, which leaves the mean of its values as it is (Liu et al., "Watch the
-//! Unobserved", 2020). These visits are taken back before the predictions are counted, all together and in the order of
-//! the descents. Leaves with a cached prediction wait for the others, so that results do not depend on the cache.
+//! Between two calls, the search descends several times. To make the descents diverge, each pending leaf and every node
+//! on its path below the root gets a virtual visit that leaves the node's mean value unchanged (Liu et al., "Watch the
+//! Unobserved", 2020). All virtual visits are removed before the predictions are counted, in the order of the descents.
+//! Leaves with a cached prediction wait for the others, so results do not depend on the cache.
 
 use super::descent::{Descent, Waiting};
 use super::{Request, Search, Visit};
@@ -11,24 +11,25 @@ use crate::cache::{Evaluation, EvaluationCache};
 use crate::predictor::{PredictError, Prediction};
 use crate::tree::{NodeId, ROOT, Tree, Utility, Values};
 
-/// The descents of a search whose leaves are evaluated together.
+/// The descents of a search whose leaves are evaluated in one batch.
 #[derive(Debug)]
 pub(super) struct Leaves {
-    /// The most leaves that are evaluated together.
+    /// The maximum number of leaves evaluated in one batch.
     most: usize,
-    /// Those of this call of the network, in the order of their descents.
+    /// The pending descents of this network call, in order.
     waiting: Vec<Descent>,
-    /// How many of them the search has asked for, or did not have to ask for, in this call.
+    /// How many of them have been requested in this call, or needed no request.
     asked: usize,
-    /// How many descents ended at a leaf that was waiting already.
+    /// The number of collisions: descents that ended at a pending leaf.
     met: usize,
-    /// The visits that are not real, with what each added to the values of its node.
+    /// The virtual visits, each with the values it added to its node.
     lent: Vec<(NodeId, Values)>,
-    /// Descents whose memory can be used again.
+    /// Descents kept to reuse their memory.
     spare: Vec<Descent>,
 }
 
-/// Visits that a search must have made for every leaf that waits beside another. Few visits are worth more one by one.
+/// Visits that a search must have made per additional pending leaf. While visits are few, evaluating one at a time is
+/// better.
 const VISITS_PER_LEAF: usize = 8;
 
 impl Default for Leaves {
@@ -45,29 +46,29 @@ impl Default for Leaves {
 }
 
 impl Leaves {
-    /// The most leaves that are evaluated together.
+    /// The maximum number of leaves evaluated in one batch.
     pub(super) fn most(&self) -> usize {
         self.most
     }
 
-    /// Whether no descent waits.
+    /// Whether no descent is pending.
     pub(super) fn is_empty(&self) -> bool {
         self.waiting.is_empty()
     }
 
-    /// Forgets all descents but keeps their memory.
+    /// Clears all descents but keeps their memory.
     pub(super) fn clear(&mut self) {
         self.spare.append(&mut self.waiting);
         self.lent.clear();
         (self.asked, self.met) = (0, 0);
     }
 
-    /// The descent at this place.
+    /// The pending descent with this index.
     pub(super) fn at(&self, place: usize) -> &Descent {
         &self.waiting[place]
     }
 
-    /// Whether a node is a leaf that waits.
+    /// Whether a node is a pending leaf.
     pub(super) fn awaits(&self, node: NodeId) -> bool {
         self.waiting.iter().any(|descent| match descent.waiting {
             Waiting::Placed { node: leaf } | Waiting::Known { node: leaf, .. } => leaf == node,
@@ -75,13 +76,13 @@ impl Leaves {
         })
     }
 
-    /// Starts a call of the network with the first request that the last one has left unanswered.
+    /// Starts a network call with the first request that the last one left unanswered.
     pub(super) fn ask_again(&mut self) -> Option<Request> {
         self.asked = 0;
         self.next_unanswered()
     }
 
-    /// The next request that an earlier call has left unanswered.
+    /// The next request that an earlier call left unanswered.
     fn next_unanswered(&mut self) -> Option<Request> {
         let mut rest = self.waiting.iter().enumerate().skip(self.asked);
         let (place, descent) = rest.find(|(_, descent)| is_unanswered(descent))?;
@@ -92,14 +93,14 @@ impl Leaves {
         })
     }
 
-    /// Counts a visit that is not real at every node of the path below the root, and at the leaf.
+    /// Adds a virtual visit to every node of the path below the root and to the leaf.
     fn lend(&mut self, path: &[NodeId], leaf: Option<NodeId>, tree: &mut Tree, utility: Utility) {
         let mut mean = Values {
             value: 0.0,
             margin: 0.0,
         };
         for &node in path.iter().chain(&leaf) {
-            // Nothing is known about a new leaf but what its parent expects.
+            // A new leaf is expected to have its parent's mean.
             mean = match tree.visits(node) {
                 0 => mean.for_opponent(),
                 _ => tree.mean(node),
@@ -111,7 +112,7 @@ impl Leaves {
         }
     }
 
-    /// Takes all visits back that are not real.
+    /// Removes all virtual visits.
     fn take_back(&mut self, tree: &mut Tree, utility: Utility) {
         for (node, values) in self.lent.drain(..) {
             tree.discount_visit(node, values, utility);
@@ -124,10 +125,10 @@ fn is_unanswered(descent: &Descent) -> bool {
 }
 
 impl Search {
-    /// Sets how many leaves the search may evaluate in one call of the network, 1 or more (1 at the start). Several
-    /// make better use of a network that is faster in batches, for slightly worse choices. A search with few visits
-    /// uses fewer: one for every 8 visits made, and one more. With several, ask for [`more`](Self::more) requests after
-    /// each [`step`](Self::step).
+    /// Sets how many leaves the search may evaluate in one network call, 1 or more (initially 1). Several make better
+    /// use of a network that is faster in batches, for slightly worse choices. A search with few visits uses fewer:
+    /// one, plus one for every 8 visits made. With several, ask for [`more`](Self::more) requests after each
+    /// [`step`](Self::step).
     ///
     /// # Panics
     /// If `leaves` is 0.
@@ -136,18 +137,18 @@ impl Search {
         self.leaves.most = leaves;
     }
 
-    /// Another request to be answered together with that of the last [`step`](Self::step), until there are as many as
-    /// [`set_leaves`](Self::set_leaves) allows.
+    /// Another request to be answered together with that of the last [`step`](Self::step), up to the limit that
+    /// [`set_leaves`](Self::set_leaves) sets.
     pub fn more(&mut self, cache: &mut EvaluationCache) -> Option<Request> {
-        // The root comes first, and alone.
+        // The root is evaluated first, by itself.
         if self.leaves.most == 1 || self.now.waiting != Waiting::Nothing {
             return None;
         }
         self.gather(cache)
     }
 
-    /// Descends until a leaf needs a prediction. `None` if the predictions that are awaited must come first, or all
-    /// visits have been made.
+    /// Descends until a leaf needs a prediction. `None` if the pending predictions must come first or all visits have
+    /// been made.
     pub(super) fn gather(&mut self, cache: &mut EvaluationCache) -> Option<Request> {
         loop {
             if let Some(request) = self.leaves.next_unanswered() {
@@ -171,7 +172,7 @@ impl Search {
         }
     }
 
-    /// Whether there is another visit to make before the leaves that wait are counted.
+    /// Whether another descent may start before the pending leaves are counted.
     fn may_descend(&self) -> bool {
         let Leaves { most, met, waiting, .. } = &self.leaves;
         let waiting = waiting.len();
@@ -181,7 +182,7 @@ impl Search {
             && (waiting == 0 || !self.method.must_know())
     }
 
-    /// Puts the descent that has ended at a new leaf below `edge` aside, and the leaf in the tree.
+    /// Adds the new leaf below `edge` to the tree and makes its descent pending.
     pub(super) fn park(&mut self, edge: usize, cache: &mut EvaluationCache) -> Visit {
         let node = self.tree.add_unknown(&self.now.view.moves);
         self.connect(edge, node);
@@ -204,14 +205,14 @@ impl Search {
         request.map_or(Visit::Waits, Visit::Asks)
     }
 
-    /// Keeps the prediction that was read with the present descent until it counts.
+    /// Stores the prediction just read with the current descent until it counts.
     fn known(&mut self, node: NodeId, evaluation: Evaluation) -> Waiting {
         std::mem::swap(&mut self.now.priors, &mut self.priors);
         std::mem::swap(&mut self.now.ownership, &mut self.predicted_ownership);
         Waiting::Known { node, evaluation }
     }
 
-    /// Takes the predictions for the leaf at a place, and counts all if it was the last one that is awaited.
+    /// Accepts the predictions for a pending leaf, and counts all visits once no prediction is missing.
     pub(super) fn respond_at<'a>(
         &mut self,
         place: usize,
@@ -231,7 +232,7 @@ impl Search {
         Ok(())
     }
 
-    /// Counts the visits of all leaves that wait, whose predictions are known.
+    /// Counts the visits of all pending leaves, whose predictions are known.
     fn count_known(&mut self) {
         self.leaves.take_back(&mut self.tree, self.utility);
         for place in 0..self.leaves.waiting.len() {

@@ -1,4 +1,4 @@
-//! How does a thread use a server? It sends its batches through a client, which is a predictor.
+//! The client through which one thread sends its batches to a server; it is a predictor.
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 
@@ -9,17 +9,17 @@ use super::line::{Answer, Waiting};
 use super::{ServedNetwork, ended};
 use crate::predictor::{Job, PredictError, Predictions, Predictor};
 
-/// Jobs that a client should have at the server: one that is predicted, and one that waits.
+/// Jobs that a client should keep in flight: one being predicted and one in the queue.
 const DEPTH: usize = 2;
 
 /// Sends the batches of one thread to a server, as a [`Predictor`].
 #[derive(Debug)]
 pub struct Client {
     served: ServedNetwork,
-    /// Cloned for every job, so that its end is heard even if the server drops it.
+    /// Cloned for every job, so that the client gets an answer even if the server drops the job.
     sender: Sender<Answer>,
     answers: Receiver<Answer>,
-    /// Jobs at the server.
+    /// Jobs in flight.
     away: usize,
     /// Memory for [`Predictor::predict`].
     spare: Option<Job>,
@@ -47,7 +47,7 @@ impl Predictor for Client {
         });
         job.inputs.copy_rows(inputs, 0..inputs.len());
         std::mem::swap(&mut job.predictions, out);
-        // An answer channel of its own, since other jobs may be away.
+        // Uses its own answer channel, since other jobs may be in flight.
         let (sender, answer) = channel();
         self.served.send(job, sender)?;
         let mut job = answer.recv().map_err(|_| ended())??;

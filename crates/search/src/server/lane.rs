@@ -1,4 +1,4 @@
-//! What does each thread of a server do? It joins jobs, predicts them, and answers their clients.
+//! One thread of a server: batches jobs, predicts them, and answers their clients.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -53,7 +53,7 @@ impl Lane {
         }
     }
 
-    /// Predicts the taken jobs in one batch.
+    /// Predicts the dequeued jobs in one batch.
     fn predict(&mut self, network: &Network) -> Result<(), PredictError> {
         let mut predictor = network.lanes[self.number]
             .lock()

@@ -1,4 +1,4 @@
-//! Which jobs does a server predict next? The oldest that waits, and those that can be joined with it.
+//! A server's queue: the oldest job is next, together with the jobs that can share its batch.
 
 use std::collections::VecDeque;
 use std::sync::atomic::AtomicU64;
@@ -11,7 +11,7 @@ use super::network::Network;
 use super::{ServerSetup, ended};
 use crate::predictor::{Job, PredictError};
 
-/// A job with its predictions, or why it has none.
+/// A job with its predictions, or the error.
 pub(super) type Answer = Result<Job, PredictError>;
 
 /// What a server's threads and clients share.
@@ -26,14 +26,14 @@ pub(super) struct Shared {
     pub(super) busy_ns: AtomicU64,
 }
 
-/// The jobs that wait, the oldest first.
+/// The queued jobs, oldest first.
 #[derive(Debug, Default)]
 pub(super) struct Line {
     pub(super) waiting: VecDeque<Waiting>,
     pub(super) closed: bool,
 }
 
-/// A job that waits for its predictions. Dropping it without an answer is an error for its client.
+/// A queued job. Dropping it without an answer sends its client an error.
 pub(super) struct Waiting {
     pub(super) network: Arc<Network>,
     pub(super) job: Option<Job>,
@@ -65,7 +65,7 @@ impl Shared {
         self.changed.notify_all();
     }
 
-    /// Waits for jobs, and takes the oldest with all others that can be joined with it; none once the server is closed.
+    /// Waits for jobs and dequeues the oldest with all others that can share its batch; none once the server is closed.
     pub(super) fn next(&self, taken: &mut Vec<Waiting>) {
         let mut line = self.line();
         while line.waiting.is_empty() && !line.closed {

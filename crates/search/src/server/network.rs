@@ -1,4 +1,4 @@
-//! What does a server keep of a network? A predictor for each of its threads.
+//! A network on a server.
 
 use std::sync::Mutex;
 

@@ -62,7 +62,7 @@ impl Selector {
         best.0
     }
 
-    /// Fills `utilities` and `weights` (still the priors) of the visited edges and sums them up.
+    /// Fills `utilities` and `weights` (at this point the priors) of the visited edges and computes their sums.
     fn gather(&mut self, tree: &Tree, first: usize, opened: usize) -> Parts {
         self.utilities.clear();
         self.weights.clear();

@@ -1,8 +1,8 @@
 //! Forced playouts and their removal from the policy target.
 //!
 //! Wu, "Accelerating Self-Play Learning in Go" (2019), section 3.2. Noise makes PUCT try moves with small priors, but a
-//! single bad visit ends the trial. Forced playouts give every tried move enough visits to notice if it is good. In the
-//! policy target, the visits that only noise and force explain are taken back, so exploration does not become a habit.
+//! single bad visit ends the trial. Forced playouts give every tried move enough visits to reveal whether it is good.
+//! The policy target excludes visits that only noise and forcing explain, so exploration does not become a habit.
 
 use crate::tree::{NO_NODE, ROOT, Tree};
 
@@ -28,10 +28,10 @@ impl Puct {
         })
     }
 
-    /// The visits of each root edge without those that were only forced, in the order of the edges.
+    /// The visits of each root edge without those that were only forced, in edge order.
     ///
-    /// The most visited move keeps its visits. From every other, at most the forced number is taken away, as long as
-    /// PUCT would still prefer the most visited move, and a single visit that is left goes as well.
+    /// The most visited move keeps its visits. Every other move loses at most the forced number, as long as PUCT would
+    /// still prefer the most visited move; if that leaves a single visit, it is dropped as well.
     pub(super) fn pruned_visits(self, tree: &Tree, out: &mut Vec<f32>) {
         let edges = tree.edges(ROOT);
         let visits = |edge| tree.edge_visits(edge);
