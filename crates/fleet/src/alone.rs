@@ -171,7 +171,8 @@ mod tests {
     use tengen_run::Silent;
     use tengen_store::{Create, StoreError};
 
-    const LOOK_SECONDS: f64 = 0.1;
+    // Long enough that writes to a busy disk do not look like silence.
+    const LOOK_SECONDS: f64 = 0.3;
 
     fn hold(store: &Store, stop: &Arc<AtomicBool>) -> Option<[Hold; 2]> {
         let watch: &Arc<dyn Watch> = &(Arc::new(Silent) as _);

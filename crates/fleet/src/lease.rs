@@ -215,7 +215,7 @@ mod tests {
     use tengen_run::Silent;
     use tengen_store::Create;
 
-    const SILENCE: Duration = Duration::from_millis(1500);
+    const SILENCE: Duration = Duration::from_secs(5);
 
     fn store(folder: &tempfile::TempDir) -> Store {
         Store::open(&folder.path().display().to_string(), Create::Always).expect("a store")
