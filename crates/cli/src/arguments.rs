@@ -1,11 +1,11 @@
-//! Values that several commands take from the command line, each with one parser and one clear error message.
+//! Parsers for the values that several commands take from the command line.
 
 use std::ops::Range;
 
 use tengen_evaluator::{MOST_LEAVES, PlayerSpec, SpecError};
 use tengen_rules::{Rules, Size};
 
-/// A duration in seconds: any positive number, `0.5` or `30`.
+/// A duration in seconds: any positive number, such as `0.5` or `30`.
 pub(crate) fn seconds(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(seconds) if seconds.is_finite() && seconds > 0.0 => Ok(seconds),
@@ -13,7 +13,7 @@ pub(crate) fn seconds(text: &str) -> Result<f64, String> {
     }
 }
 
-/// A duration in minutes: any positive number, `0.5` or `30`.
+/// A duration in minutes: any positive number up to 10,000,000, such as `0.5` or `30`.
 pub(crate) fn minutes(text: &str) -> Result<f64, String> {
     let minutes = text
         .parse()
@@ -22,7 +22,7 @@ pub(crate) fn minutes(text: &str) -> Result<f64, String> {
     minutes.ok_or_else(|| format!("{text:?} is not a positive number of minutes"))
 }
 
-/// A limit in seconds that may be zero: any number from 0 up.
+/// A limit in seconds: any number from 0 to 10,000,000.
 pub(crate) fn seconds_or_none(text: &str) -> Result<f64, String> {
     let seconds = text.parse().ok().filter(|seconds| (0.0..=1e7).contains(seconds));
     seconds.ok_or_else(|| "expected seconds from 0 to 10,000,000, such as 2.5".to_owned())
@@ -42,7 +42,7 @@ pub(crate) fn counts(text: &str) -> Result<Vec<u32>, String> {
     text.split(',').map(|part| count(part.trim())).collect()
 }
 
-/// Leaves of one search that the network evaluates in one call, where one search runs at a time.
+/// The default number of leaves of one search that the network evaluates in one call.
 pub(crate) const USUAL_LEAVES: usize = 8;
 
 /// A number of leaves that a search evaluates at once.
@@ -61,7 +61,7 @@ pub(crate) fn size(text: &str) -> Result<Size, String> {
         .map_err(|error| format!("{error}; write a board as 9 or 7x5, with each side from 1 to 19"))
 }
 
-/// Numbers of turns: `50..75` is 50 to 74.
+/// A range of numbers of turns: `50..75` is 50 to 74.
 pub(crate) fn plies(text: &str) -> Result<Range<usize>, String> {
     let parts = text.split_once("..").map(|(from, to)| (from.parse(), to.parse()));
     match parts {
@@ -72,7 +72,7 @@ pub(crate) fn plies(text: &str) -> Result<Range<usize>, String> {
     }
 }
 
-/// A player in one line of text, such as `store:data/runs/demo,visits=64`.
+/// A player, such as `store:data/runs/demo,visits=64`.
 pub(crate) fn player(text: &str) -> Result<Box<PlayerSpec>, SpecError> {
     text.parse().map(Box::new)
 }

@@ -1,4 +1,4 @@
-//! Which device and number format do networks run with? `--device` and `--dtype`.
+//! `--device` and `--dtype`: the device and the number format that networks run with.
 
 #[cfg(feature = "torch")]
 use std::sync::Once;
@@ -28,14 +28,14 @@ pub(crate) struct DeviceArgs {
 }
 
 impl DeviceArgs {
-    /// The same device, and fp32 unless the user names a format. Networks of KataGo then compute what KataGo does.
+    /// The same device, with fp32 unless the user names a format, so that KataGo's networks compute what KataGo does.
     pub(crate) fn exact(self) -> DeviceArgs {
         let named = self.dtype.filter(|&dtype| dtype != PrecisionChoice::Auto);
         let dtype = named.or(Some(PrecisionChoice::Fp32));
         DeviceArgs { dtype, ..self }
     }
 
-    /// The same device, in the format that is fastest for a few positions at once unless the user names one.
+    /// The same device, with the format that is fastest for a few positions at once unless the user names one.
     pub(crate) fn for_few(self) -> DeviceArgs {
         DeviceArgs { few: true, ..self }
     }
@@ -65,7 +65,7 @@ impl DeviceArgs {
         })
     }
 
-    /// Says what networks run on, unless that has been said.
+    /// Says what networks run on, once per process.
     ///
     /// # Errors
     /// As [`DeviceArgs::predictor_options`].
@@ -76,7 +76,7 @@ impl DeviceArgs {
         Ok(())
     }
 
-    /// What networks run on, for people: `cuda:0 NVIDIA H100 · bf16`.
+    /// What networks run on, in words: `cuda:0 NVIDIA H100 · bf16`.
     ///
     /// # Errors
     /// As [`DeviceArgs::predictor_options`].
@@ -87,7 +87,7 @@ impl DeviceArgs {
 }
 
 impl DeviceArgs {
-    /// Checks that a command that computes on one device gets no more.
+    /// Checks, for a command that computes on one device, that no more are named.
     ///
     /// # Errors
     /// If several devices are named.
@@ -102,7 +102,7 @@ impl DeviceArgs {
         Ok(())
     }
 
-    /// Checks the one device of a command.
+    /// Checks the device of a command that computes on one.
     ///
     /// # Errors
     /// If several devices are named, the device cannot be used, or it cannot compute in this format.

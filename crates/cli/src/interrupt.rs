@@ -1,4 +1,4 @@
-//! Ctrl-C: the first signal requests a clean stop, a second one ends the process at once.
+//! Handles Ctrl-C: the first signal requests a clean stop, and a second one ends the process at once.
 //!
 //! A command that a signal stops before its work is done exits with 128 plus the number of the signal, following the
 //! shells' convention: 130 after Ctrl-C (SIGINT), 143 after SIGTERM, 129 after SIGHUP. A command whose work was already
@@ -24,8 +24,8 @@ pub(crate) struct Interrupt {
     signal: Arc<AtomicI32>,
 }
 
-/// A signal stopped the command before its work was done. This is not a failure: the command stopped cleanly and has
-/// said so. The program exits with this code.
+/// A signal stopped the command before its work was done. This is not a failure, because the command stopped cleanly
+/// and has said so. The program exits with this code.
 #[derive(Debug)]
 pub(crate) struct Interrupted(pub(crate) u8);
 
@@ -63,7 +63,7 @@ impl Interrupt {
                     // On its own thread, so that a blocked terminal cannot keep the next signal from ending the
                     // process.
                     std::thread::spawn(move || {
-                        // Otherwise, the terminal has just shown ^C.
+                        // A terminal that still shows control characters has just shown ^C on this line.
                         let above = if crate::output::interactive() { "" } else { "\n" };
                         crate::output::say(format!("{above}{message}\nPress Ctrl-C again to stop at once."))
                     });
@@ -78,7 +78,7 @@ impl Interrupt {
         }
     }
 
-    /// The flag itself, for code that only reads it.
+    /// The flag itself, for other code to check.
     pub(crate) fn flag(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.requested)
     }

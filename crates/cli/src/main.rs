@@ -1,7 +1,7 @@
 //! The binary `tengen`: arguments, configuration, progress and wiring; rules, search and file formats live in the
 //! library crates.
 
-// Without libtorch, no command is left that takes some of these arguments.
+// Without libtorch, some of these arguments belong to no command.
 #![cfg_attr(not(feature = "torch"), allow(dead_code))]
 
 mod arguments;
@@ -19,7 +19,7 @@ mod teachers;
 
 use clap::Parser;
 
-/// Also serves libtorch's C++ allocations: up to 1.9 times the inference speed of the system's allocator.
+/// Also serves libtorch's C++ allocations: inference is up to 1.9 times as fast as with the system's allocator.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
@@ -45,8 +45,8 @@ fn main() {
     let cli = Cli::try_parse_from(commands::with_two_hyphens(std::env::args_os()));
     let refused = |error: clap::Error| error.print().map_or(1, |()| error.exit_code());
     let code = cli.map_or_else(refused, Cli::run);
-    // Skips exit handlers: libtorch's free each of its operators, for a third of a short command's time. Nothing is
-    // left in stdout's buffer: clap prints whole lines, and commands flush what they print.
+    // Skips exit handlers, because libtorch's free each of its operators, which takes a third of a short command's
+    // time. Nothing is left in stdout's buffer: clap prints whole lines, and commands flush what they print.
     signal_hook::low_level::exit(code)
 }
 

@@ -22,7 +22,7 @@ static TERMINAL: OnceLock<Termios> = OnceLock::new();
 /// Why a result has not reached stdout.
 static UNDELIVERED: OnceLock<std::io::Error> = OnceLock::new();
 
-/// Whether only errors belong on stderr.
+/// Whether `--quiet` leaves only errors on stderr.
 static QUIET: AtomicBool = AtomicBool::new(false);
 
 /// The shared set of progress bars, hidden unless stderr is a terminal that can redraw lines.
@@ -33,8 +33,8 @@ pub(crate) fn bars() -> &'static MultiProgress {
     })
 }
 
-/// A progress bar among the shared ones, or [lines] where they are hidden. Text of any length belongs into
-/// `{wide_msg}`, which is cut to the width of the terminal: a line that wraps cannot be redrawn.
+/// A progress bar among the shared ones, or [lines] where they are hidden. Text of any length belongs in `{wide_msg}`,
+/// which is cut to the width of the terminal, because a line that wraps cannot be redrawn.
 pub(crate) fn bar(length: u64, template: &str) -> ProgressBar {
     add(ProgressBar::new(length), template)
 }
@@ -62,7 +62,7 @@ pub(crate) fn interactive() -> bool {
     !bars().is_hidden()
 }
 
-/// How many characters a line of the terminal on stderr has, if [`interactive`].
+/// The width of the terminal on stderr, in characters, if [`interactive`].
 pub(crate) fn columns() -> Option<usize> {
     let size = termios::tcgetwinsize(std::io::stderr());
     size.ok()
@@ -126,12 +126,12 @@ pub(crate) fn start_logging(verbose: u8, quiet: bool) {
         .with_ansi(colored())
         .with_target(false)
         .with_writer(|| AroundBars)
-        // It would report that stderr is gone on stderr, and panic over that.
+        // Otherwise, it would report on stderr that stderr is gone, and panic.
         .log_internal_errors(false)
         .init();
 }
 
-/// Prints one line on stderr without tearing the progress bars, unless only errors belong there.
+/// Prints one line on stderr without tearing the progress bars, unless `--quiet` leaves only errors there.
 pub(crate) fn say(line: impl AsRef<str>) {
     if !QUIET.load(Ordering::Relaxed) {
         print_line(line.as_ref());
@@ -145,7 +145,7 @@ fn print_line(line: &str) {
     let _ = AroundBars.write_all(line.as_bytes());
 }
 
-/// Prints the command's result on stdout. A closed pipe is not an error; any other is returned by [`delivered`].
+/// Prints the command's result on stdout. A closed pipe is not an error; [`delivered`] returns any other error.
 pub(crate) fn result(text: impl AsRef<str>) {
     let text = format!("{}\n", printable(text.as_ref()));
     let mut stdout = std::io::stdout().lock();
@@ -174,7 +174,7 @@ fn printable(text: &str) -> Cow<'_, str> {
 /// Prints one JSON object on stdout.
 pub(crate) fn json(value: &impl Serialize) -> anyhow::Result<()> {
     let mut text = serde_json::to_string_pretty(value)?;
-    // Control characters that JSON may leave as they are, but that a terminal may obey.
+    // JSON may leave these control characters as they are, but a terminal may obey them.
     for character in '\u{7f}'..='\u{9f}' {
         if text.contains(character) {
             text = text.replace(character, &format!("\\u{:04x}", u32::from(character)));

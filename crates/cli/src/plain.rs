@@ -1,4 +1,4 @@
-//! Progress bars as lines of text, where stderr is a file, a pipe, or a terminal that cannot redraw lines.
+//! Progress bars as lines of text, for when stderr is a file, a pipe, or a terminal that cannot redraw lines.
 
 use std::io;
 use std::sync::Mutex;
@@ -8,11 +8,11 @@ use indicatif::{ProgressDrawTarget, TermLike};
 
 use crate::output::say;
 
-/// The least time between two lines.
+/// The shortest time between two lines.
 const EVERY: Duration = Duration::from_secs(10);
 
-/// Where a bar prints its line after ten seconds, and then ever more rarely: after another twentieth of the time that
-/// it has been there, but never within ten seconds of the line before. What is done sooner prints nothing.
+/// A draw target that prints the bar's line after ten seconds and then less and less often: each pause is a twentieth
+/// of the bar's age, but at least ten seconds. A bar that is done sooner prints nothing.
 pub(crate) fn lines() -> ProgressDrawTarget {
     ProgressDrawTarget::term_like_with_hz(Box::new(Lines::new()), 1)
 }
@@ -40,7 +40,7 @@ impl Lines {
         Lines { begun, state }
     }
 
-    /// Takes what was drawn, and returns it if a line is due at this time.
+    /// Takes what was drawn, and returns it if a line is due.
     fn due(&self, now: Instant) -> Option<String> {
         let mut state = self.state.lock().unwrap_or_else(|error| error.into_inner());
         let line = std::mem::take(&mut state.drawn);

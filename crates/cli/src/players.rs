@@ -1,4 +1,4 @@
-//! Turns the text after `--model` or of a PLAYER into a player or a predictor.
+//! Turns the text of `--model` or of a PLAYER into a player or a predictor.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -23,10 +23,11 @@ pub(crate) struct Loader {
 }
 
 impl Loader {
-    /// A loader for the requested device and the rules that the networks will play under.
+    /// A loader for the requested device and the rules that the networks will play under. Checks the device now, before
+    /// any other work is done.
     ///
     /// # Errors
-    /// If that device cannot be used, before any other work is done.
+    /// If the device cannot be used.
     pub(crate) fn new(device: &DeviceArgs, rules: Rules) -> anyhow::Result<Loader> {
         device.check()?;
         Ok(Loader { device: *device, rules })
@@ -66,7 +67,7 @@ impl Loader {
         Ok(predictor)
     }
 
-    /// The same, with what is known about its training; prints no warning.
+    /// Like [`Loader::predictor`], with what is known about its training and without the warning.
     pub(crate) fn predictor_and_training(&self, model: &PlayerSpec) -> anyhow::Result<(Box<dyn Predictor>, TrainedOn)> {
         if model.options != PlayerOptions::default() {
             return Err(output::usage("--model takes no options here; use --visits instead"));
@@ -89,7 +90,7 @@ impl Loader {
         self.player_until(spec, &Arc::default())
     }
 
-    /// The player that a PLAYER text describes, which gives up its turns once `stop` is set.
+    /// Like [`Loader::player`], for a player that gives up its turns once `stop` is set.
     pub(crate) fn player_until(&self, spec: &PlayerSpec, stop: &Arc<AtomicBool>) -> anyhow::Result<Box<dyn Player>> {
         let mut loader = *self;
         Ok(tengen_evaluator::build_player_until(spec, &mut loader, stop)?)

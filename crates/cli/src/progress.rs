@@ -1,4 +1,5 @@
-//! Progress of one thing that takes long: a line or a bar on a terminal, and otherwise a line every few seconds.
+//! Shows the progress of something that takes a long time: as a line or a bar on a terminal, and otherwise as a line
+//! every ten seconds.
 
 use std::time::{Duration, Instant};
 
@@ -15,7 +16,7 @@ pub(crate) fn remove(line: &ProgressBar) {
     bars().remove(line);
 }
 
-/// A step of something that takes long, on a line of its own, or printed now and then.
+/// The current step of something that takes a long time, on a line of its own or printed now and then.
 #[derive(Default)]
 pub(crate) struct Step {
     line: Option<ProgressBar>,
@@ -47,7 +48,7 @@ impl Step {
     }
 }
 
-/// A count of things done, as a bar, or printed now and then.
+/// A count of what is done, as a bar or printed now and then.
 #[derive(Default)]
 pub(crate) struct Count {
     bar: Option<ProgressBar>,

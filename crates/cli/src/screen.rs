@@ -15,13 +15,13 @@ use crate::progress::{Count, PLAIN_EVERY, Step, remove};
 struct Screen {
     /// Self-play, training, the parts of the loss, the gate, and the champion.
     lines: [ProgressBar; 5],
-    /// Only shown once a GPU is used.
+    /// Shown once a GPU is used.
     gpu: Option<ProgressBar>,
-    /// Only shown while the store is unreachable.
+    /// Shown while the store is unreachable.
     waiting: Option<ProgressBar>,
     budget: ProgressBar,
     printed: Option<Instant>,
-    /// Whether the last lines printed showed that the run was waiting.
+    /// Whether the last printed lines said that the run was waiting.
     printed_waiting: bool,
 }
 
@@ -195,7 +195,7 @@ impl Watch for Terminal {
     }
 }
 
-/// A sentence of a run, broken between words where a line of the terminal would end.
+/// A sentence of a run, broken into lines that fit the terminal.
 fn for_terminal(sentence: &str) -> String {
     match columns() {
         Some(columns) => wrapped(sentence, columns),
@@ -203,8 +203,8 @@ fn for_terminal(sentence: &str) -> String {
     }
 }
 
-/// A text in lines of at most this many characters, all but the first indented. A longer word, such as a path, stands
-/// on a line of its own.
+/// A text in lines of at most this many characters, all but the first indented. A longer word, such as a path, gets its
+/// own line.
 fn wrapped(text: &str, columns: usize) -> String {
     let mut lines = String::new();
     let mut width = 0;

@@ -1,4 +1,4 @@
-//! Turns the text after `--model` of `tengen data label` into a teacher.
+//! Turns the text of `--model` in `tengen data label` into a teacher.
 
 use std::sync::atomic::AtomicBool;
 
@@ -10,11 +10,11 @@ use crate::device::DeviceArgs;
 use crate::output;
 use tengen_matches::{NamedNetwork, read_network, source_of};
 
-/// The start of a teacher that is another engine.
+/// The prefix of a teacher that is another engine.
 const ENGINE: &str = "analysis:";
 
-/// The teacher with this name, which searches every position with so many visits and, with `ownership`, says which
-/// owners it expects. Setting `stop` ends the wait for an engine that starts.
+/// The teacher with this name. It searches every position with `visits` visits and, with `ownership`, also predicts the
+/// owners. Setting `stop` ends the wait for an engine to start.
 pub(crate) fn teacher(
     text: &str,
     (visits, ownership): (u32, bool),

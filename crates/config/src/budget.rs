@@ -1,4 +1,4 @@
-//! When does a run end?
+//! The limits at which a run ends.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,4 @@
-//! What is wrong with a configuration, in terms of its keys and values instead of the program's types.
+//! Errors in a configuration, told in terms of its keys and values instead of the program's types.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! What do networks of a run compute on?
+//! The devices and the number format with which a run's networks predict.
 
 use serde::{Deserialize, Serialize};
 

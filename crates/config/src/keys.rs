@@ -27,7 +27,7 @@ const EXAMPLES: [(&str, &str); 7] = [
     ("train.from", r#"[{ store = "DIR" }]"#),
 ];
 
-/// A key or a choice that no type knows, used to make the parser list the known ones.
+/// A key or a choice that no type has. The parser's error about it lists the valid ones.
 const UNKNOWN: &str = "?";
 
 /// The most keys suggested at once.
@@ -99,7 +99,7 @@ pub fn differences<'a>(
     both.filter(|(_, a, b)| a != b)
 }
 
-/// The table completed with the default of every key that it leaves out, also inside sections that it has in part. Keys
+/// The table with defaults for all keys that it leaves out, including those in sections that it states in part. Keys
 /// without a default stay absent.
 pub fn with_defaults(table: &Table) -> Table {
     let mut filled = OPTIONAL.clone();
@@ -126,7 +126,7 @@ pub fn default_of(path: &str) -> Option<&'static Value> {
     look_up(&DEFAULTS, path)
 }
 
-/// A valid value of the key, as TOML; for an item of a list, a value of the whole list.
+/// A valid value of the key, as TOML. For an item of a list, this is usually a value of the whole list.
 pub fn example(path: &str) -> Option<String> {
     let whole = path.split('[').next().unwrap_or(path);
     let listed = |path| EXAMPLES.iter().find(|(key, _)| *key == path);
@@ -143,7 +143,7 @@ pub fn children(section: &str) -> Vec<String> {
     names_after(&format!("unknown field `{UNKNOWN}`"), &refusal(&key, 0.into()))
 }
 
-/// The words that a key accepts, if it only accepts certain ones.
+/// The words that a key accepts; empty if it takes other values.
 pub fn choices(path: &str) -> Vec<String> {
     names_after(&format!("unknown variant `{UNKNOWN}`"), &refusal(path, UNKNOWN.into()))
 }
@@ -156,7 +156,7 @@ pub fn join(section: &str, name: &str) -> String {
     }
 }
 
-/// The values of all keys of a table, such as `selfplay.search.visits`, as TOML text; lists count as values.
+/// The values of all keys of a table as TOML text, by paths such as `selfplay.search.visits`. A list is one value.
 pub fn values(table: &Table) -> BTreeMap<String, String> {
     let mut values = BTreeMap::new();
     for (name, value) in table {
@@ -187,8 +187,8 @@ pub fn put(table: &mut Table, path: &str, value: Value) {
     }
 }
 
-/// The keys that an unknown key may mean: the same name in another section, the name with these initials, or the
-/// correct spelling.
+/// The keys that an unknown key may mean: the same name in another section, a name with these initials or this word, or
+/// one with a similar spelling.
 pub fn suggest(unknown: &str) -> Vec<String> {
     let rank = |key: &'static Key| Some((likeness(unknown, &key.path)?, key));
     let mut ranked: Vec<(usize, &Key)> = all().iter().filter_map(rank).collect();
@@ -204,7 +204,8 @@ pub fn suggest(unknown: &str) -> Vec<String> {
         .collect()
 }
 
-/// How far a known key is from the unknown one; `None` if they have nothing in common. Names count more than sections.
+/// The distance of a known key from the unknown one; `None` if they have nothing in common. Names count more than
+/// sections.
 fn likeness(unknown: &str, known: &str) -> Option<usize> {
     let (unknown_section, unknown_name) = unknown.rsplit_once('.').unwrap_or(("", unknown));
     let (section, name) = known.rsplit_once('.').unwrap_or(("", known));
@@ -226,7 +227,7 @@ fn likeness(unknown: &str, known: &str) -> Option<usize> {
     Some(3 * name + section)
 }
 
-/// Removes the keys of the other table.
+/// Removes from the table every key that the other table has.
 fn take_out(table: &mut Table, other: &Table) {
     for (key, value) in other {
         match (table.get_mut(key), value) {
@@ -258,7 +259,7 @@ fn refusal(path: &str, value: Value) -> String {
     taken.map_or_else(|error| error.message().to_owned(), |_| String::new())
 }
 
-/// The names in backticks after the prefix of a message; none if the message starts differently.
+/// The names in backticks that follow the prefix of a message; empty if the message starts differently.
 fn names_after(prefix: &str, message: &str) -> Vec<String> {
     let rest = message.strip_prefix(prefix).unwrap_or_default();
     rest.split('`').skip(1).step_by(2).map(str::to_owned).collect()

@@ -1,4 +1,4 @@
-//! What has a run cost so far, over all resumes?
+//! What a run has cost so far, over all resumes.
 
 use serde::{Deserialize, Serialize};
 
@@ -27,7 +27,8 @@ fn is_zero<T: Default + PartialEq>(value: &T) -> bool {
 }
 
 impl Ledger {
-    /// Adds what self-play in other processes has spent in all, of which `before` includes a part.
+    /// Adds what self-play in other processes has spent since the start of the run, except what `before` already
+    /// counts. Totals never decrease.
     #[must_use]
     pub fn with_workers(self, before: Ledger, evaluations: u64, cpu_seconds: f64) -> Ledger {
         let evaluations = evaluations.max(before.workers_evaluations);
@@ -46,14 +47,14 @@ impl Ledger {
 mod tests {
     use super::*;
 
-    /// Workers count once, however often the trainer starts again.
+    /// The workers' costs count once, however often the trainer restarts.
     #[test]
     fn adds_what_workers_have_spent_since_the_checkpoint() {
         let first = Ledger::default().with_workers(Ledger::default(), 100, 7.0);
         assert_eq!((first.evaluations, first.cpu_seconds), (100, 7.0));
         let again = first.with_workers(first, 160, 9.0);
         assert_eq!((again.evaluations, again.cpu_seconds), (160, 9.0));
-        // Right after a start, the workers' costs are not known yet.
+        // Right after a restart, the trainer does not know the workers' costs yet.
         assert_eq!(first.with_workers(first, 0, 0.0), first);
     }
 }

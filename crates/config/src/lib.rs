@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `run_config` | everything that defines a run, and what follows from it |
 //! | `inference`, `loop_config`, `budget` | the sections that belong to no other crate |
-//! | `ledger` | what a run has cost, which its budget is held against |
+//! | `ledger` | what a run has cost, which its budget limits |
 //! | `load`, `overrides`, `fault` | reading a file, `--set`, and errors that name key and line |
 //! | `keys` | all keys, their defaults, and suggestions for misspelled ones |
 //! | `shipped` | how a configuration differs from the shipped one |

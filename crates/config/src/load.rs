@@ -1,4 +1,4 @@
-//! Reading a configuration from a file, with `--set` overrides and errors that name the line.
+//! Reads a configuration from a file, with `--set` overrides and errors that name the line.
 
 use std::path::Path;
 
@@ -13,7 +13,8 @@ impl RunConfig {
     /// Reads a config file and applies `--set key=value` overrides.
     ///
     /// # Errors
-    /// A usage error for a bad override or for a store in place of the file; all other errors are about the file.
+    /// A usage error for a bad override, or for a store or folder in place of the file; all other errors are about the
+    /// file.
     pub fn load(path: &Path, overrides: &[String]) -> anyhow::Result<RunConfig> {
         refuse_store(path)?;
         let text = std::fs::read_to_string(path).with_context(|| {

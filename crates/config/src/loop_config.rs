@@ -1,4 +1,4 @@
-//! How do self-play, the trainer and the gate work together?
+//! How self-play, the trainer, and the gate work together.
 
 use serde::{Deserialize, Serialize};
 
@@ -120,7 +120,7 @@ impl LoopConfig {
         check_setting("loop.checkpoints_kept", self.checkpoints_kept, 1..)
     }
 
-    /// Checks that every network can grow into the next one, later in the run.
+    /// Checks that every network of the run can grow into the next one.
     pub(crate) fn check_grow(&self, network: &NetworkConfig) -> Result<(), SettingError> {
         let mut before = network.clone();
         for (number, (positions, name)) in self.grow.iter().enumerate() {
@@ -149,7 +149,7 @@ impl LoopConfig {
     }
 }
 
-/// A network with the blocks and channels of this name, and otherwise like the first network of the run.
+/// The network with the blocks and channels that `name` states, otherwise like the run's first network.
 pub(crate) fn grown(first: &NetworkConfig, name: &str) -> Result<NetworkConfig, ConfigError> {
     let NetworkConfig { blocks, channels, .. } = name.parse()?;
     Ok(NetworkConfig {

@@ -1,4 +1,4 @@
-//! What does the configuration of a run hold, and can it be used?
+//! The configuration of a run, and the checks that decide whether it can be used.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -110,7 +110,7 @@ impl RunConfig {
         self.sizes_from(0)
     }
 
-    /// The board sizes of games that begin once the store has so many positions of self-play, or later, each once.
+    /// The board sizes that self-play still uses once the store holds this many positions, each once.
     ///
     /// # Errors
     /// If a board cannot be parsed.
@@ -132,7 +132,7 @@ impl RunConfig {
         Ok(sizes)
     }
 
-    /// Names this configuration: the first 12 hexadecimal digits of the SHA-256 of its TOML.
+    /// An id of this configuration: the first 12 hexadecimal digits of the SHA-256 of its TOML.
     pub fn id(&self) -> anyhow::Result<String> {
         Ok(tengen_store::sha256_hex(toml::to_string(self)?.as_bytes())[..12].to_owned())
     }

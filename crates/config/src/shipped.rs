@@ -1,4 +1,4 @@
-//! The configurations that come with the program, which a run's own is compared with.
+//! Compares a run's configuration with those that come with the program.
 
 use toml::{Table, Value};
 
@@ -15,7 +15,7 @@ const FILES: [(&str, &str); 7] = [
     ("19x19-gpu.toml", include_str!("../../../configs/19x19-gpu.toml")),
 ];
 
-/// How a configuration differs from the one that it was made from.
+/// How a configuration differs from the shipped one with its name, or from the defaults.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Changes {
     /// What it is compared with: the shipped file with the same name, such as `configs/5x5.toml`, or `the defaults`.

@@ -61,7 +61,7 @@ fn effective(table: &Table) -> Result<String, Fault> {
     fault::read(table).map(|config| toml::to_string(&config).expect("TOML"))
 }
 
-/// The message of a load that fails.
+/// The message of the usage error with which these overrides of 5x5.toml fail.
 #[track_caller]
 fn message(overrides: &[&str]) -> String {
     let overrides: Vec<String> = overrides.iter().map(|set| (*set).to_owned()).collect();
@@ -148,7 +148,7 @@ fn boards_that_are_played_later_are_known_and_past_ones_are_left_out() {
     assert_eq!(sides(u64::MAX), [9]);
 }
 
-/// Every key accepts or rejects any value, and accepted values can be used.
+/// Every key either rejects a value in words that mention none of the program's types, or can use it.
 #[test]
 fn odd_values_are_rejected_or_usable() {
     let odd = "-1 0 1 9223372036854775807 -9223372036854775808 -0.5 1e300 inf nan true 'x' '' [] {}";

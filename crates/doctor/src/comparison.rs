@@ -1,4 +1,4 @@
-//! Does a GPU compute what the CPU computes?
+//! Compares what a GPU computes with what the CPU computes.
 
 use serde::Serialize;
 
@@ -7,7 +7,7 @@ use tengen_network::{DeviceChoice, SelfTest};
 
 use crate::predictions::{LARGE, beside, predictions};
 
-/// Comparisons of a GPU with the CPU; none if the CPU is the device.
+/// Comparisons of every GPU with the CPU; none if the CPU is the device.
 #[derive(Serialize)]
 #[serde(transparent)]
 pub struct Comparison(Vec<SelfTest>);
@@ -49,7 +49,7 @@ impl Comparison {
         title.into_iter().chain(self.0.iter().map(line)).collect()
     }
 
-    /// Fails if the GPU must not be used.
+    /// Checks that the GPU can be used.
     ///
     /// # Errors
     /// If a comparison failed.

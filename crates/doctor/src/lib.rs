@@ -1,5 +1,5 @@
-//! What can this machine do? Its hardware and libraries, the speed of networks on it, and whether a GPU computes what
-//! the CPU does.
+//! Reports what this machine can do: its hardware and libraries, the speed of networks on it, and whether a GPU
+//! computes what the CPU does.
 
 mod comparison;
 mod machine;

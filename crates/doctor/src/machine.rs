@@ -1,4 +1,4 @@
-//! What is this machine, apart from libtorch?
+//! Describes the machine and the process, except for libtorch.
 
 use std::fs;
 
@@ -15,7 +15,7 @@ pub struct Machine {
     cores: usize,
     /// Memory in bytes; 0 if the system does not report it.
     memory_bytes: u64,
-    /// The allocator that serves libtorch's C++ code too.
+    /// The allocator, which serves libtorch's C++ code, too.
     allocator: Allocator,
     /// Whether this is an optimized build.
     #[serde(rename = "optimised")]
@@ -30,7 +30,7 @@ enum Allocator {
     Mimalloc,
     /// The library at this path, such as the system's C library.
     Library(String),
-    /// It could not be determined.
+    /// The provider could not be determined.
     Unknown,
 }
 
@@ -103,7 +103,7 @@ fn allocator() -> Allocator {
     }
 }
 
-/// Where the dynamic linker finds `malloc`.
+/// The address at which the dynamic linker finds `malloc`.
 #[allow(unsafe_code)]
 fn malloc_address() -> Option<usize> {
     let program = libloading::os::unix::Library::this();
@@ -126,7 +126,7 @@ fn file_at(address: usize) -> Option<String> {
     })
 }
 
-/// The file of a loaded library, found by the start of its name.
+/// The path of the loaded library whose file name starts with `name`.
 pub(crate) fn loaded_library(name: &str) -> Option<String> {
     let maps = fs::read_to_string("/proc/self/maps").ok()?;
     let path_of = |line: &str| line.get(line.find('/')?..).map(str::to_owned);

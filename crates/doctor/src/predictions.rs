@@ -1,5 +1,5 @@
-//! Does a GPU predict what the CPU predicts: in every number format, in batches of any size, step by step and recorded,
-//! and while others use it, too?
+//! Checks that a GPU predicts what the CPU predicts: in every number format, in small and large batches, step by step
+//! and recorded as a graph, and while something else uses the GPU.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -11,11 +11,12 @@ use tengen_model::{NetworkConfig, PrecisionChoice, Weights};
 use tengen_network::{DeviceChoice, Engine, Precision, PredictorOptions, SelfTest, TorchPredictor, positions};
 use tengen_search::{Predictions, Predictor};
 
-/// Positions of a large batch, for which a GPU has other kernels than for a small one.
+/// The size of a large batch. GPUs have different kernels for large and small batches.
 pub(crate) const LARGE: usize = 1000;
 
-/// Compares predictions in each number format with those of the CPU, and with themselves: of a recorded batch, of a
-/// position alone, and of batches of at least `large` positions.
+/// Compares the device's predictions in each number format with the CPU's, for a small batch and for one of at least
+/// `large` positions. Also compares them with each other: recorded and step by step, and a position alone and in a
+/// batch.
 pub(crate) fn predictions(device: DeviceChoice, large: usize) -> Vec<SelfTest> {
     let inputs = positions(PlaneSet::default(), &["9x9"]);
     let large = many(&inputs, large);
@@ -48,8 +49,8 @@ pub(crate) fn predictions(device: DeviceChoice, large: usize) -> Vec<SelfTest> {
     tests
 }
 
-/// Two networks predict batches of at least `large` positions, each on a thread of its own, while `other` uses the GPU,
-/// too. Compares with what each predicts alone. Returns what `other` found, as well.
+/// Lets two networks predict batches of at least `large` positions, each on its own thread, while `other` uses the GPU,
+/// too. Compares the predictions with what each network predicts alone. Also returns what `other` found.
 pub(crate) fn beside(device: DeviceChoice, large: usize, other: impl FnOnce() -> SelfTest) -> [SelfTest; 2] {
     let inputs = many(&positions(PlaneSet::default(), &["9x9"]), large);
     let precision = Precision::for_prediction(PrecisionChoice::Auto, device).unwrap_or_default();
@@ -82,8 +83,8 @@ pub(crate) fn beside(device: DeviceChoice, large: usize, other: impl FnOnce() ->
     [SelfTest::of(name, largest, 1e-4), other]
 }
 
-/// Predicts a batch until `enough`, but a few times at least. Returns the first predictions, and each that is unlike
-/// the one before it.
+/// Predicts a batch over and over until `enough`, but at least a few times. Returns the first predictions and all that
+/// differ from the ones just before them; stops early if there are too many of these.
 fn unlike(
     predictor: &mut dyn Predictor,
     inputs: &InputBatch,
@@ -112,7 +113,7 @@ fn compared(expected: &Result<Predictions, String>, found: &Result<Predictions, 
     both().map_err(String::clone)
 }
 
-/// The difference between the predictions of the position at one place of a batch, and of the same one alone.
+/// The difference between the predictions for one position of a batch and for the same position alone.
 fn alone(
     weights: &Weights,
     inputs: &InputBatch,
@@ -136,8 +137,8 @@ fn alone(
     Ok(distance(&one, &same))
 }
 
-/// The largest difference between the first prediction of a batch and later ones, for which a GPU's work is recorded.
-/// Batches of other positions come between them.
+/// The largest difference between the first predictions of a batch and later ones, for which a GPU replays recorded
+/// work. Batches with the positions in reverse order come in between, so that leftovers of an earlier batch show.
 fn recorded(weights: &Weights, inputs: &InputBatch, device: DeviceChoice, precision: Precision) -> SelfTest {
     const TIMES: usize = 6;
     let mut has_recordings = false;
@@ -162,7 +163,7 @@ fn recorded(weights: &Weights, inputs: &InputBatch, device: DeviceChoice, precis
     test
 }
 
-/// The same positions from the last to the first.
+/// The positions in reverse order.
 fn reversed(inputs: &InputBatch) -> InputBatch {
     let mut reversed = InputBatch::new(inputs.canvas());
     for row in (0..inputs.len()).rev() {
@@ -173,7 +174,7 @@ fn reversed(inputs: &InputBatch) -> InputBatch {
     reversed
 }
 
-/// The same positions again and again, until there are at least so many.
+/// The positions, repeated until there are at least `least`.
 fn many(inputs: &InputBatch, least: usize) -> InputBatch {
     let mut many = InputBatch::new(inputs.canvas());
     while many.len() < least {
@@ -186,7 +187,7 @@ fn predictor(weights: &Weights, device: DeviceChoice, precision: Precision) -> R
     let options = PredictorOptions {
         device,
         precision,
-        // A GPU predicts as it does in play, the CPU with the simplest operations.
+        // A GPU predicts as in play; the CPU uses the simplest operations, as the reference.
         engine: match device {
             DeviceChoice::Cpu => Engine::Plain,
             _ => Engine::Auto,
@@ -214,7 +215,8 @@ fn predicted(predictor: &mut dyn Predictor, inputs: &InputBatch) -> Result<Predi
     Ok(out)
 }
 
-/// The largest difference between two predictions, where logits count as shares of the largest one.
+/// The largest difference between two predictions. Differences of logits are divided by the largest logit of `a`, if
+/// it is above 1.
 fn distance(a: &Predictions, b: &Predictions) -> f64 {
     let pairs = [(&a.win, &b.win), (&a.loss, &b.loss)];
     let values = pairs.map(|(a, b)| largest(a.iter(), b.iter()));

@@ -1,4 +1,4 @@
-//! How fast are networks on this machine?
+//! Measures how fast networks predict on this machine.
 
 use anyhow::Context;
 use serde::Serialize;
@@ -34,10 +34,10 @@ struct Speed {
     evaluations_per_second: f64,
 }
 
-/// The networks to measure, and the board size each is typically used on.
+/// The networks to measure, each with the side of the board it is typically used on.
 const NETWORKS: [(&str, usize); 2] = [("b4c32", 5), ("b6c96", 9)];
 
-/// The number formats that networks play in on a device.
+/// The number formats to measure: fp32 and, if the device can predict in it, bf16.
 fn formats(device: DeviceChoice) -> impl Iterator<Item = Precision> {
     let can = move |format: &Precision| Precision::for_prediction((*format).into(), device).is_ok();
     [Precision::Fp32, Precision::Bf16].into_iter().filter(can)
@@ -50,7 +50,7 @@ const CPU_BATCHES: [usize; 4] = [1, 8, 64, 256];
 const CUDA_BATCHES: [usize; 4] = [1, 64, 1024, 4096];
 
 impl Torch {
-    /// Inspects libtorch and measures for about this many seconds.
+    /// Inspects libtorch and measures its speed for about this many seconds.
     pub fn measure(seconds: f64) -> anyhow::Result<Torch> {
         let info = LibtorchInfo::collect();
         let devices: &[_] = match info.cuda_available {
@@ -159,8 +159,8 @@ impl Torch {
     }
 }
 
-/// What follows from how many times as fast a network is in bf16 as in fp32 on the CPU, where it runs in `automatic`
-/// unless somebody names a format.
+/// Advice on a network's number format on the CPU. `factor` is its speed in bf16 divided by that in fp32, and
+/// `automatic` the format it runs in by default.
 fn compared(network: &str, factor: f64, automatic: Precision) -> String {
     const SIMILAR: f64 = 1.15;
     let measured = format!("bf16 is {factor:.2} times as fast as fp32 for {network}");

@@ -1,4 +1,4 @@
-//! Calibration of the search's value: predicted values in bins against the results of the games.
+//! Calibration of the search's and the network's values: predicted values in bins against the results of the games.
 
 use tengen_records::{GameRecord, OPENING};
 use tengen_rules::Color;
@@ -38,8 +38,8 @@ impl Bins {
     }
 }
 
-/// Calibration of the search and of the network alone over these games. Only finished games and searched turns count,
-/// each from its mover's viewpoint.
+/// The calibration of the search and of the network alone in these games. Only searched turns of games with a result
+/// count, each from its mover's viewpoint; openings do not.
 pub(super) fn plot<'a>(games: impl Iterator<Item = &'a GameRecord>) -> Plot {
     let (mut search, mut network) = (Bins::default(), Bins::default());
     for game in games {

@@ -1,4 +1,4 @@
-//! A page that compares learning curves.
+//! Writes a page that compares learning curves.
 
 use std::path::Path;
 
@@ -13,8 +13,8 @@ use super::{Refresh, Table, replace};
 pub struct Curve {
     /// Its name in the legend.
     pub name: String,
-    /// CPU seconds, network evaluations, Elo, and the ends of the interval of the Elo, in ascending order; an end that
-    /// is not known is not finite.
+    /// Points in ascending order of cost: CPU seconds, network evaluations, Elo, and the ends of Elo's interval, which
+    /// are not finite if unknown.
     pub points: Vec<[f64; 5]>,
 }
 

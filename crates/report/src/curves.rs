@@ -19,15 +19,15 @@ pub(super) struct Curves<'a> {
     ratings: Vec<Rating>,
     /// The interval that the curves show of each rating.
     intervals: Vec<(f64, f64)>,
-    /// The newest rating of each anchor, weakest first.
+    /// The anchors of the newest rating, weakest first.
     anchors: Vec<Anchor>,
     /// Seconds of the run so far.
     seconds: f64,
 }
 
 impl<'a> Curves<'a> {
-    /// Groups events that are in chronological order. If a run was resumed from an older checkpoint, events after that
-    /// checkpoint are dropped.
+    /// Groups events that are in chronological order. A run that resumes from an older checkpoint repeats steps; the
+    /// training and validation events of their first time are dropped.
     pub(super) fn of(events: &'a [Event]) -> Curves<'a> {
         let mut curves = Curves::default();
         for event in events {

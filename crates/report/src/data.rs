@@ -1,4 +1,4 @@
-//! Everything the page needs from a store, limited so that a page takes about a second.
+//! Reads everything the page needs from a store, with limits that keep it to about a second.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,15 +17,16 @@ use super::verdict::{self, Verdict};
 use crate::metrics::{self, Event, Gate, Measured, Rating};
 use crate::numbers::short_model;
 
-/// Number of newest self-play games used for calibration.
+/// Number of newest self-play games that calibration uses.
 const RECENT_GAMES: usize = 500;
-/// Number of self-play games to replay, and the most generations they come from, each with at least one.
+/// Number of self-play games to replay, and the most generations to take them from. Each of these generations shows at
+/// least one game, so there may be more games.
 const SHOWN_SELFPLAY: usize = 20;
 const SHOWN_GENERATIONS: usize = 60;
-/// Number of newest matches with games to replay, and games of each.
+/// Number of newest matches to replay games from, and the games of each.
 const SHOWN_MATCHES: usize = 5;
 const SHOWN_PER_MATCH: usize = 4;
-/// Number of first-move boards, and of games and shards read for each.
+/// Number of first-move boards, and how many games and shards to read for each.
 const FIRST_MOVE_BOARDS: usize = 8;
 const FIRST_MOVE_GAMES: usize = 200;
 const FIRST_MOVE_SHARDS: usize = 6;
@@ -63,9 +64,9 @@ pub(super) struct Data {
     /// The newest self-play games.
     pub(super) recent: Vec<GameRecord>,
     pub(super) first_moves: Vec<FirstMoves>,
-    /// Games to replay and their origins, the most interesting ones first.
+    /// Games to replay and their names: self-play, newest generation first, then matches.
     pub(super) shown: Vec<(String, GameRecord)>,
-    /// What the store says about the setup: names and values.
+    /// What the store says about the setup, as names and values.
     pub(super) setup: Vec<(&'static str, String)>,
     /// What the run had learned when its budget was spent.
     pub(super) verdict: Option<Verdict>,
@@ -75,7 +76,7 @@ pub(super) struct Data {
     pub(super) problems: Vec<String>,
 }
 
-/// Whether games to replay are read, too.
+/// Whether to read games to replay, too.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Replays {
     Read,
@@ -133,15 +134,15 @@ pub(super) fn read(store: &Store, replays: Replays) -> anyhow::Result<Data> {
     })
 }
 
-/// Reads shards and collects those that could not be read.
+/// Reads shards and collects the problems with those that cannot be read.
 struct Reader<'a> {
     store: &'a Store,
     problems: &'a mut Vec<String>,
 }
 
 impl Reader<'_> {
-    /// At least `games` of the newest games (a shard counts in full or not at all) from at most `most` shards, newest
-    /// first, each with its shard.
+    /// The newest games, newest first, each with its shard. Reads whole shards until there are at least `games` games,
+    /// but no more than `most` shards.
     fn newest<'s>(&mut self, shards: &'s [ShardInfo], games: usize, most: usize) -> Vec<(&'s ShardInfo, GameRecord)> {
         let mut found = Vec::new();
         for shard in shards.iter().rev().take(most) {
@@ -189,7 +190,7 @@ fn first_moves(reader: &mut Reader<'_>, shards: &[ShardInfo], recent: &[(&ShardI
     (0..rows).map(row).collect()
 }
 
-/// The most frequent board size; of equally frequent ones the larger.
+/// The most frequent board size; of equally frequent ones, the larger.
 fn most_frequent_size(sizes: impl Iterator<Item = Size>) -> Option<Size> {
     let mut counts: BTreeMap<(usize, usize), (usize, Size)> = BTreeMap::new();
     for size in sizes {
@@ -201,8 +202,8 @@ fn most_frequent_size(sizes: impl Iterator<Item = Size>) -> Option<Size> {
         .map(|(_, size)| size)
 }
 
-/// Games of self-play from the whole run, the newest generation first, then games of the newest matches. Every game has
-/// a name of its own.
+/// Self-play games from the whole run, newest generation first, then games of the newest matches. Every game has a
+/// unique name.
 fn shown(reader: &mut Reader<'_>, selfplay: &[ShardInfo], matches: &[ShardInfo]) -> Vec<(String, GameRecord)> {
     let mut shown = Vec::new();
     let generations: BTreeSet<_> = selfplay.iter().map(ShardInfo::generation).collect();
@@ -238,8 +239,8 @@ fn shown(reader: &mut Reader<'_>, selfplay: &[ShardInfo], matches: &[ShardInfo])
     shown
 }
 
-/// All generations, or [`SHOWN_GENERATIONS`] of them, the newest first and the oldest last, and how many games of each
-/// to show.
+/// All generations, or [`SHOWN_GENERATIONS`] evenly spaced ones, from the newest to the oldest, and how many games of
+/// each to show.
 fn spread(generations: &[u32]) -> Vec<(u32, usize)> {
     let rows = generations.len().min(SHOWN_GENERATIONS);
     let all = SHOWN_SELFPLAY.max(rows);
@@ -259,7 +260,7 @@ fn match_name(id: &str) -> String {
     }
 }
 
-/// The store's models with the costs from their own files or, if those lack them, from the metrics.
+/// The store's models with the costs from their own files or, if those cannot be read, from the metrics.
 fn models(store: &Store, events: &[Event], problems: &mut Vec<String>) -> anyhow::Result<Vec<ModelRow>> {
     let promotions = store.models().promotions().context("cannot read the promotions")?;
     let measured: BTreeMap<_, _> = events.iter().filter_map(measured_model).collect();

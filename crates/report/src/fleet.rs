@@ -1,4 +1,4 @@
-//! The processes that share a run: the trainer, the gate and each worker, and whether they are still there.
+//! The processes that share a run, which are the trainer, the gate, and the workers, and whether they are still alive.
 
 use maud::{Markup, html};
 use serde::Serialize;
@@ -13,7 +13,8 @@ use crate::numbers::{duration, thousands};
 /// Maximum number of rows of the table.
 const MOST_ROWS: usize = 200;
 
-/// How much older than the newest notice a notice is, seconds, if its author has stopped without saying so.
+/// A process has stopped without saying so if its last notice is this many seconds older than the newest file in
+/// `fleet/`. Processes that seldom write notices have three times their interval.
 const SILENT: f64 = 60.0;
 
 /// One process of a run.
@@ -22,16 +23,16 @@ pub(super) struct Process {
     name: String,
     host: String,
     device: String,
-    /// Seconds between its last notice and the newest one of all processes, by the store's clock.
+    /// Seconds between its last notice and the newest file in `fleet/`, by the store's clock.
     silent: f64,
     /// Seconds between its notices.
     every: f64,
     ended: bool,
-    /// What it does, as text.
+    /// What it is doing, as text.
     doing: String,
-    /// Games and network evaluations per second; `None` for others than workers.
+    /// Games and network evaluations per second; `None` except for workers.
     rates: Option<(f64, f64)>,
-    /// Share of its time that it waited.
+    /// Share of its time in which it waited for the trainer.
     idle: Option<f64>,
     /// Share of its time in which its GPUs were busy.
     gpu_busy: Option<f64>,
@@ -43,7 +44,7 @@ impl Process {
         !self.ended && self.silent > SILENT.max(3.0 * self.every)
     }
 
-    /// Says that a process has stopped without saying so.
+    /// A sentence for the user if the process has stopped without saying so.
     pub(super) fn problem(&self) -> Option<String> {
         self.has_stopped().then(|| {
             format!(
@@ -92,7 +93,7 @@ pub(super) fn read(store: &Store) -> Result<Vec<Process>, StoreError> {
     Ok(processes)
 }
 
-/// Reads one notice; `fill` adds what only its kind of process says.
+/// Reads one notice; `fill` adds what depends on the kind of process.
 fn one<T: Serialize + DeserializeOwned>(
     store: &Store,
     path: &str,
@@ -183,7 +184,7 @@ pub(super) fn table(processes: &[Process]) -> Markup {
 /// The row of a process, with a cell for its GPU if the table has that column.
 fn row(process: &Process, any_gpu: bool) -> Markup {
     let operations = &process.operations;
-    // What ended processes did last says nothing about now.
+    // The last figures of processes that have ended say nothing about now.
     let (rates, idle, gpu_busy) = match process.ended || process.has_stopped() {
         true => (None, None, None),
         false => (process.rates, process.idle, process.gpu_busy),

@@ -1,5 +1,5 @@
-//! What a page keeps of a run's events. A run of weeks records a million of them, so they are read one by one, and of
-//! those that come every few seconds, only evenly spaced ones are kept; what is summed up is summed up over all.
+//! The part of a run's events that a page keeps. A run of weeks records a million events, so they are read one by one,
+//! and of those that come every few seconds, only evenly spaced ones are kept. Sums still cover all events.
 
 use std::collections::BTreeMap;
 
@@ -8,11 +8,11 @@ use tengen_store::Store;
 use super::usage::Usage;
 use crate::metrics::{self, Event, Measured, Selfplay};
 
-/// The most events that are kept of a kind that comes every few seconds: those of eleven hours, or at least half as
-/// many of a longer run. A curve has far fewer points.
+/// The most events to keep of a kind that comes every few seconds. At one every 5 seconds, they cover eleven hours; of
+/// longer runs, at least half as many are kept. A curve has far fewer points.
 const MOST_KEPT: usize = 8192;
 
-/// The events of a run as far as a page needs them.
+/// What a page needs of a run's events.
 #[derive(Default)]
 pub(super) struct History {
     /// The kept events, in chronological order. The newest of each kind is among them.
@@ -21,9 +21,9 @@ pub(super) struct History {
     pub(super) all: u64,
     /// Training events whose total loss is not a number.
     pub(super) broken_losses: usize,
-    /// Means over all self-play games, if there are games with figures.
+    /// Means over all self-play games that have figures; `None` without such games.
     pub(super) selfplay: Option<WholeSelfplay>,
-    /// What the time of workers and GPUs was used for.
+    /// How workers and GPUs spent their time.
     pub(super) usage: Usage,
 }
 
@@ -37,7 +37,7 @@ pub(super) struct WholeSelfplay {
 }
 
 impl History {
-    /// Reads the events of a store. Adds a sentence to `problems` for what is damaged.
+    /// Reads the events of a store. Adds a sentence to `problems` for every damaged part.
     ///
     /// # Errors
     /// If the store or a file in it exists but cannot be read.
@@ -48,14 +48,14 @@ impl History {
     }
 }
 
-/// A history while it is read.
+/// A history that is being read.
 #[derive(Default)]
 struct Reading {
     all: u64,
     train: Spaced,
     validation: Spaced,
     selfplay: Spaced,
-    /// The newest rating of each model on each kind of scale: all ratings are recorded again after every gate match.
+    /// The newest rating of each model on each kind of scale. Every gate match records the ratings of all models again.
     ratings: BTreeMap<(String, bool), Event>,
     others: Vec<Event>,
     /// The steps of training events whose total loss is not a number.
@@ -114,11 +114,11 @@ impl Reading {
     }
 }
 
-/// Evenly spaced events of one kind, and the newest.
+/// Evenly spaced events of one kind, and the newest one.
 #[derive(Default)]
 struct Spaced {
     kept: Vec<Event>,
-    /// Of so many events in a row, the first is kept: 2 to the power of this.
+    /// The first of every 2^`doublings` events is kept.
     doublings: u32,
     /// The number of events before the newest.
     before: u64,
@@ -148,11 +148,11 @@ impl Spaced {
 /// Sums over self-play games.
 #[derive(Default)]
 struct Games {
-    /// Games so far, with figures or without.
+    /// Games so far, with or without figures.
     before: u64,
     /// Games with figures.
     counted: f64,
-    /// The sums of the shares of these.
+    /// The sums of the shares over the games with figures.
     sums: WholeSelfplay,
 }
 

@@ -1,4 +1,4 @@
-//! The report of a run in parts, for a server that replaces those that changed.
+//! The report of a run in parts, for a server that replaces only those that changed.
 
 use maud::html;
 
@@ -11,7 +11,7 @@ use super::page;
 /// The style sheet of all pages.
 pub const STYLE: &str = include_str!("style.css");
 
-/// The script of all pages with plots: it says what a tapped point shows.
+/// The script of all pages with plots. It shows the values of a point that was clicked or tapped.
 pub const PLOTS_SCRIPT: &str = include_str!("plots.js");
 
 /// The report of a run as it stands, without the page around it and without games to replay.
@@ -22,7 +22,7 @@ pub struct LiveReport {
     pub html: String,
 }
 
-/// Reads a store and lays out its report. It takes about a second.
+/// Reads a store and lays out its report, which takes about a second.
 ///
 /// # Errors
 /// If the store's lists cannot be read. Single damaged files are not errors; the report names them.

@@ -1,16 +1,15 @@
-//! What the processes of a run tell each other through its store: the trainer how far it is, each worker and the gate
-//! what they do.
+//! The notices by which the processes of a run tell each other, through its store, what they are doing.
 //!
 //! ```text
 //! fleet/trainer.json         the trainer: how far it is, the newest weights, how far self-play may go
 //! fleet/gate.json            the gate
-//! fleet/terms/<task>-<n>.json who began the n-th term as trainer or gate; the last one works
+//! fleet/terms/<task>-<n>.json who began the n-th term as trainer or gate; the last term is the current one
 //! fleet/workers/<name>.json  one self-play process
 //! fleet/weights/<file>       weights that self-play follows, apart from published models; old ones are deleted
 //! ```
 //!
-//! Unlike everything else in a store, these files are replaced again and again. No game, model or verdict depends on
-//! them: without them, workers play with the champion and the trainer goes on from its checkpoint.
+//! Unlike everything else in a store, notices are replaced again and again. No game, model, or verdict depends on them:
+//! without them, workers play with the champion and the trainer resumes from its checkpoint.
 
 use std::collections::BTreeMap;
 
@@ -28,7 +27,7 @@ pub const WORKERS: &str = "fleet/workers";
 /// The folder of the weights that self-play follows.
 pub const WEIGHTS: &str = "fleet/weights";
 
-/// The version of all notices; a reader refuses another major version.
+/// The format version of all notices; readers refuse other major versions.
 const FORMAT: &str = "1.0";
 
 /// Who writes a notice.
@@ -53,11 +52,11 @@ pub struct Notice<T> {
     /// The number of the term in which a trainer or a gate works; 0 for workers.
     #[serde(default)]
     pub term: u32,
-    /// Counts the author's notices. A process whose notice stays at the same number for long is gone.
+    /// Counts the author's notices. If this number does not change for a long time, the author is gone.
     pub beat: u64,
     /// Whether the author ended cleanly, so that this is its last notice.
     pub ended: bool,
-    /// When it was written by the author's clock, milliseconds since 1970-01-01 UTC. Clocks may differ by hours.
+    /// When it was written, in milliseconds since 1970-01-01 UTC by the author's clock. Clocks may differ by hours.
     pub written_ms: u64,
     /// What it says.
     pub says: T,
@@ -77,7 +76,7 @@ impl<T: Serialize + DeserializeOwned> Notice<T> {
         }
     }
 
-    /// Reads the notice at `path`; `None` if there is none. A damaged one counts as none, because its author soon
+    /// Reads the notice at `path`; `None` if there is none. A damaged notice counts as none, because its author soon
     /// writes the next.
     ///
     /// # Errors
@@ -104,7 +103,7 @@ impl<T: Serialize + DeserializeOwned> Notice<T> {
         Ok(notice.ok())
     }
 
-    /// Writes the notice, in place of an earlier one.
+    /// Writes the notice, replacing an earlier one.
     ///
     /// # Errors
     /// If the store fails.
@@ -123,7 +122,7 @@ fn major(version: &str) -> &str {
     version.split('.').next().unwrap_or_default()
 }
 
-/// Where the notice of a worker is.
+/// The path of a worker's notice.
 pub fn worker_path(name: &str) -> String {
     format!("{WORKERS}/{name}.json")
 }
@@ -141,7 +140,7 @@ pub struct Work {
 }
 
 impl Work {
-    /// The sum of two.
+    /// The sum of both.
     #[must_use]
     pub fn plus(self, other: Work) -> Work {
         Work {
@@ -168,7 +167,7 @@ pub struct TrainerSays {
     pub samples: u64,
     /// Games that the trainer has taken in since the run began.
     pub games: u64,
-    /// Their positions.
+    /// Positions of those games.
     pub positions: u64,
     /// The share of the run's budget that is spent, 0 to 1.
     pub spent: f64,
@@ -178,7 +177,7 @@ pub struct TrainerSays {
     pub rejected: u32,
     /// Positions that all workers together may play beyond those that the trainer has taken in.
     pub room: u64,
-    /// Whether the run's budget is spent: workers end, and the gate ends after the last candidate.
+    /// Whether the run's budget is spent. If so, workers end, and the gate ends after the last candidate.
     pub finished: bool,
     /// The newest weights, which self-play uses unless it follows champions.
     pub weights: Option<WeightsPlace>,
@@ -186,13 +185,13 @@ pub struct TrainerSays {
     pub champion: Option<(u32, String)>,
     /// The newest model.
     pub newest_model: Option<String>,
-    /// Fair komi of each board, points.
+    /// Fair komi of each board, in points.
     pub fair_komi: BTreeMap<String, f64>,
     /// The workers that are alive, by name.
     pub workers: BTreeMap<String, Taken>,
     /// What workers that are long gone have spent.
     pub retired: Work,
-    /// Workers that `retired` includes but whose notices may still be there.
+    /// Workers whose costs are part of `retired` but whose notices may not be deleted yet.
     pub retiring: Vec<String>,
     /// The trainer's operations on the store since it started.
     pub operations: Operations,
@@ -242,7 +241,7 @@ pub struct WorkerSays {
     pub evaluations_per_second: f64,
     /// The share of the time since its previous notice in which its GPUs were busy, 0 to 1; `None` without one.
     pub gpu_busy: Option<f64>,
-    /// The share of its time that it waited for the trainer since its previous notice, 0 to 1.
+    /// The share of the time since its previous notice in which it waited for the trainer, 0 to 1.
     pub idle: f64,
     /// The network it plays with.
     pub model: String,

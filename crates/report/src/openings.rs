@@ -1,23 +1,25 @@
-//! Where games start: the frequency of first moves, model by model.
+//! Shows where games start: the frequency of first moves, by generation.
 
 use maud::{Markup, html};
 
 use tengen_records::{GameRecord, OPENING};
 use tengen_rules::{Move, Size, Symmetry};
 
-/// First moves of the games of some generations on one board.
+/// The first moves of some generations' games on one board size.
 pub(super) struct FirstMoves {
     /// The generations, such as `12` or `10–19`.
     pub(super) label: String,
     size: Size,
-    /// Games whose first move was chosen by a search.
+    /// Games whose first move a search chose.
     games: usize,
-    /// Share of each point in reading order, then of the pass, 0 to 1; symmetric points share evenly.
+    /// The share of games that start at each point, in reading order, then with a pass, 0 to 1. Symmetric points have
+    /// equal shares.
     shares: Vec<f64>,
 }
 
 impl FirstMoves {
-    /// Counts the first moves of the games on this board, except in games that started with a random move.
+    /// Counts the first moves of the games on boards of this size. Leaves out games whose first move was part of the
+    /// opening, so that no search chose it.
     pub(super) fn count(label: String, size: Size, games: &[GameRecord]) -> FirstMoves {
         let mut shares = vec![0.0; size.area() + 1];
         let mut counted = 0;
@@ -44,7 +46,7 @@ impl FirstMoves {
         }
     }
 
-    /// A small board where darker points mean that more games started there.
+    /// A small board; the darker a point, the more games started there.
     pub(super) fn board(&self) -> Markup {
         let (width, height) = (self.size.width(), self.size.height());
         let most = self.shares[..self.size.area()]
@@ -78,10 +80,10 @@ impl FirstMoves {
         }
     }
 
-    /// The most frequent first move, combined with its symmetric moves.
+    /// The most frequent first move and its share, with symmetric moves counted together.
     fn favorite(&self) -> String {
         let points = self.size.points().map(|point| (self.shares[point.index()], point));
-        // The first of equal points, so that the name does not depend on rounding.
+        // Of about equal points, take the first, so that the name does not depend on rounding.
         let best = points.reduce(|best, next| if next.0 > best.0 + 1e-9 { next } else { best });
         let Some((share, point)) = best else {
             return String::new();

@@ -59,7 +59,7 @@ pub(super) fn document(title: &str, refresh: Refresh, body: &Markup) -> String {
     html.into_string()
 }
 
-/// Everything on the page but the board, in order, each part with its name.
+/// Everything on the page except the replay of games, in order, each part with its name.
 pub(super) fn parts(data: &Data, curves: &Curves<'_>, links: &[(&str, &str)]) -> Vec<(&'static str, Markup)> {
     let mut games_played = curves.games();
     games_played.push(calibration::plot(data.recent.iter()));
@@ -117,7 +117,7 @@ fn sections(data: &Data, curves: &Curves<'_>, games: usize) -> Markup {
     }
 }
 
-/// The title, what the run is, and links to the parts of the page; `more` are those to parts that not every page has.
+/// The title, what the run is, and links to the parts of the page; `more` are links to parts that only some pages have.
 fn header(data: &Data, curves: &Curves<'_>, more: &[(&str, &str)]) -> Markup {
     let links = [
         ("strength", "Strength"),
@@ -159,7 +159,7 @@ fn plots(id: &str, title: &str, plots: &[Plot]) -> Markup {
     }
 }
 
-/// The headline figures, of the whole run unless they say otherwise; unknown ones are omitted.
+/// The headline figures. They cover the whole run unless they say otherwise; unknown ones are omitted.
 fn facts(data: &Data, curves: &Curves<'_>) -> Markup {
     let mut facts: Vec<(String, String)> = Vec::new();
     let mut fact = |value: String, what: &str| facts.push((value, what.to_owned()));
@@ -178,7 +178,7 @@ fn facts(data: &Data, curves: &Curves<'_>) -> Markup {
         fact(format!("{plies:.1}"), "plies per game");
     }
     if let Some(games) = curves.last_selfplay() {
-        // The samples end before the run does; the newest model has the totals as of its end.
+        // The last event comes some time before the run ends, while the newest model has the totals at the end.
         let evaluations = games.evaluations.max(of_newest(|model| model.evaluations));
         fact(thousands(evaluations), "network evaluations");
         if curves.seconds() > 0.0 {

@@ -1,7 +1,7 @@
-//! Curves with labeled axes as inline SVG.
+//! Draws curves with labeled axes as inline SVG.
 //!
 //! They are drawn at twice their size and scaled down by the `viewBox`, because plotters rounds to whole pixels. The
-//! colors are plain values in the SVG; the page's style sheet replaces them by class for dark mode.
+//! colors are plain values in the SVG, which the page's style sheet replaces in dark mode.
 
 use std::borrow::Cow;
 
@@ -13,7 +13,7 @@ use plotters::prelude::*;
 /// Size of the drawing, twice its size on the screen.
 const WIDTH: u32 = 1080;
 const HEIGHT: u32 = 600;
-/// Longer curves are averaged down to this many points.
+/// Longer curves are averaged down to at most this many points.
 const MAX_POINTS: usize = 240;
 /// Maximum number of points of a curve that show their values on hover.
 const MAX_HOVERS: usize = 60;
@@ -21,8 +21,8 @@ const MAX_HOVERS: usize = 60;
 const INK: RGBColor = RGBColor(0x5f, 0x66, 0x6d);
 const GRID: RGBColor = RGBColor(0xe2, 0xe5, 0xe8);
 
-/// The color of a curve, distinct also to people who are color-blind. The style sheet has the same values and gives
-/// each its own dashes.
+/// The color of a curve. People who are color-blind can tell the colors apart, too. The style sheet has the same values
+/// and gives curves of different colors different dashes or widths.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Tone {
     Blue,
@@ -107,15 +107,15 @@ pub(super) struct Series {
     pub(super) shape: Shape,
     /// Points (x, y) in ascending order of x.
     pub(super) points: Vec<(f64, f64)>,
-    /// The interval of each point: (x, low, high); empty if they have none. An infinite end is drawn at the edge of the
-    /// plot.
+    /// The interval of each point: (x, low, high); empty if the points have none. An infinite end is drawn at the edge
+    /// of the plot.
     pub(super) intervals: Vec<(f64, f64, f64)>,
-    /// Whether the intervals are shaded from point to point, as a band around the curve.
+    /// Whether the intervals form a shaded band around the curve.
     pub(super) is_banded: bool,
 }
 
 impl Series {
-    /// A curve without an interval. Drops non-finite points and averages long curves down.
+    /// A curve without intervals. Drops points that are not finite and averages long curves down.
     pub(super) fn new(name: impl Into<Cow<'static, str>>, tone: Tone, shape: Shape, points: Vec<(f64, f64)>) -> Series {
         Series {
             name: name.into(),
@@ -127,7 +127,7 @@ impl Series {
         }
     }
 
-    /// A curve whose points have intervals of the same kind, which form a band; see [`Series::barred`].
+    /// Like [`Series::barred`], for intervals of the same kind, which form a band.
     pub(super) fn banded(name: impl Into<Cow<'static, str>>, tone: Tone, points: &[(f64, f64, f64, f64)]) -> Series {
         Series {
             is_banded: true,
@@ -135,8 +135,8 @@ impl Series {
         }
     }
 
-    /// A curve whose points have intervals, from (x, y, low, high). A long curve keeps only some of its points, without
-    /// averaging.
+    /// A curve whose points have intervals, from (x, y, low, high). A long curve keeps only evenly spaced points, which
+    /// are not averaged.
     pub(super) fn barred(name: impl Into<Cow<'static, str>>, tone: Tone, points: &[(f64, f64, f64, f64)]) -> Series {
         let finite = |p: &&(f64, f64, f64, f64)| p.0.is_finite() && p.1.is_finite() && !p.2.is_nan() && !p.3.is_nan();
         let step = points.len().div_ceil(MAX_POINTS).max(1);
@@ -159,7 +159,7 @@ impl Series {
 }
 
 impl Series {
-    /// The name, the value of a point, and its interval as far as it has one.
+    /// The name, the value of a point, and its interval as far as that is bounded.
     fn says(&self, place: usize) -> String {
         let (_, y) = self.points[place];
         let interval = match self.intervals.get(place) {
@@ -192,7 +192,7 @@ impl Plot {
         measured.any(|series| !series.points.is_empty())
     }
 
-    /// The plot as a figure with title, legend and caption; a note instead if there is nothing to draw.
+    /// The plot as a figure with title, legend, and caption, or with a note if there is nothing to draw.
     pub(super) fn figure(&self) -> Markup {
         html! {
             figure {
@@ -215,7 +215,7 @@ impl Plot {
         }
     }
 
-    /// The SVG without its caption.
+    /// The SVG of the plot.
     fn svg(&self) -> Result<String, String> {
         let mut svg = String::new();
         let hovers = {
@@ -296,7 +296,7 @@ impl Plot {
             .flat_map(|series| series.intervals.iter().flat_map(|interval| [interval.1, interval.2]));
         let (low, high) = extent(points.chain(ends).chain(self.y.shows.iter().copied()));
         let (below, above) = padded(low, high);
-        // An end that the axis must show is a natural bound, such as 0 or 100%.
+        // An end that the axis must show, such as 0 or 100%, is a natural bound, which needs no padding.
         let bound = |end: f64| self.y.shows.contains(&end) && low < high;
         (
             if bound(low) { low } else { below },
@@ -345,7 +345,7 @@ fn extent(values: impl Iterator<Item = f64>) -> (f64, f64) {
     if low <= high { (low, high) } else { (0.0, 1.0) }
 }
 
-/// Adds some margin around a range and widens a range of a single value.
+/// Adds padding around a range, and widens a range of a single value.
 fn padded(low: f64, high: f64) -> (f64, f64) {
     let room = if low < high {
         (high - low) * 0.06
@@ -355,7 +355,7 @@ fn padded(low: f64, high: f64) -> (f64, f64) {
     (low - room, high + room)
 }
 
-/// Finite points only, neighbors averaged until at most [`MAX_POINTS`] are left.
+/// The finite points, with neighbors averaged so that at most [`MAX_POINTS`] are left.
 fn thinned(points: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
     let finite: Vec<_> = points
         .into_iter()

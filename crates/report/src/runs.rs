@@ -1,4 +1,4 @@
-//! Several runs on common axes: losses, ratings, and gates over what they cost, and how their configurations differ.
+//! Compares several runs: their losses, ratings, and gate matches over their cost, and their configurations.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -29,7 +29,7 @@ struct Cost {
 
 /// What a run had spent by each of its training steps.
 ///
-/// Only the cost of models is recorded; between two models it is assumed to grow evenly with the steps.
+/// Only models have a recorded cost. Between two models, it is assumed to grow evenly with the steps.
 struct Costs(Vec<(f64, Cost)>);
 
 /// One run among those compared.
@@ -67,7 +67,7 @@ impl ComparedRun {
         }
     }
 
-    /// A figure of training over the cost.
+    /// A figure of training over the cost. Steps that a resumed run repeats count once.
     fn training(&self, figure: fn(&Train) -> f64, axis: CostAxis) -> Vec<(f64, f64)> {
         let mut curve: Vec<&Train> = Vec::new();
         for event in &self.events {
@@ -134,7 +134,7 @@ impl Costs {
         Costs(known)
     }
 
-    /// The cost of a step; `None` after the newest model, where it is not known yet.
+    /// The cost up to a step; `None` after the newest model, where it is not known yet.
     fn at(&self, step: f64) -> Option<Cost> {
         let after = self.0.partition_point(|known| known.0 < step);
         let (end, high) = *self.0.get(after)?;
@@ -188,7 +188,7 @@ pub fn write_comparison(runs: &[ComparedRun], out: &Path) -> anyhow::Result<()> 
     replace(out, page.as_bytes()).with_context(|| format!("cannot write the page {}", out.display()))
 }
 
-/// Runs side by side, as `section` elements whose attribute `data-part` names them.
+/// Runs side by side as HTML: `section` elements whose attribute `data-part` names them.
 pub fn compare_runs(runs: &[ComparedRun]) -> String {
     let parts = [
         ("summary", html! { h2 { "Runs" } (summary(runs).html()) }),

@@ -1,12 +1,11 @@
-//! What the run was set up with: program, command, machine, network, and how its configuration differs from a shipped
-//! one.
+//! The setup of a run: program, command, machine, network, and how its configuration differs from a shipped one.
 
 use maud::{Markup, html};
 
 use crate::metrics::{Event, Measured, Start};
 use crate::numbers::{counted, thousands};
 
-/// What the last start of the run says; `None` if the run was started by a version that did not say it.
+/// The number of starts and the last of them; `None` if only versions that did not record starts have run it.
 fn last_start(events: &[Event]) -> Option<(usize, &Start)> {
     let starts: Vec<&Start> = events.iter().filter_map(start).collect();
     Some((starts.len(), *starts.last()?))
@@ -19,7 +18,7 @@ fn start(event: &Event) -> Option<&Start> {
     }
 }
 
-/// The cores, and what plays on them.
+/// The cores, and the self-play on them.
 fn processor(start: &Start) -> String {
     let cores = counted(start.cores, "core");
     match start.workers {

@@ -57,7 +57,7 @@ fn model(row: &ModelRow) -> Markup {
     }
 }
 
-/// How much stronger than its opponent in the gate a candidate is: `+63 (+16 to +113) over g000006`.
+/// How much stronger a candidate is than its opponent in the gate: `+63 (+16 to +113) over g000006`.
 fn step(gate: &Gate) -> String {
     format!("{} over {}", difference(gate), short_model(&gate.champion))
 }
@@ -106,7 +106,7 @@ fn verdict_row(at: f64, gate: &Gate) -> Markup {
     }
 }
 
-/// A gate's reason as in its files, in words.
+/// The reason in a gate's files, in words.
 fn reason_in_words(reason: &str) -> &str {
     match reason {
         "always_promote" => "every candidate is promoted",
@@ -129,7 +129,7 @@ fn count(figure: Option<f64>) -> String {
     figure.map_or("–".into(), |figure| thousands(figure.max(0.0) as u64))
 }
 
-/// An end of an interval, if there is one. The metrics of an unbounded end are null, which is read as NaN.
+/// An end of an interval, if it is bounded. Metrics hold null for an unbounded end, which is read as NaN.
 fn bound(end: f64) -> Option<f64> {
     Some(end).filter(|end| end.is_finite())
 }
@@ -195,7 +195,7 @@ mod tests {
             ..Gate::default()
         };
         let event = after_a_minute(gate);
-        // As the report reads it: JSON has no infinity, so an unbounded end is null.
+        // Write and read it as a report does: JSON has no infinity, so an unbounded end is null.
         let event = Event::from_json(&serde_json::to_vec(&event).unwrap()).unwrap();
         let page = gates(&[event]).into_string();
         assert!(page.contains("<td>+318 or more</td>"), "{page}");

@@ -1,4 +1,4 @@
-//! What was the time of workers and GPUs used for, over the whole run?
+//! Sums up how workers and GPUs spent their time over the whole run.
 
 use std::collections::BTreeMap;
 
@@ -8,16 +8,16 @@ use super::openings::percent;
 use crate::metrics::{GpuBucket, Selfplay, WorkerSeconds};
 use crate::numbers::{duration, thousands};
 
-/// The sums of a run.
+/// The sums over a run.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Usage {
-    /// By the number of rows.
+    /// The batches of GPUs by their number of rows.
     buckets: BTreeMap<u64, GpuBucket>,
     workers: Vec<WorkerSeconds>,
 }
 
 impl Usage {
-    /// Adds what one event says.
+    /// Adds the figures of one event.
     pub(super) fn add(&mut self, event: &Selfplay) {
         for more in &event.gpu_buckets {
             let bucket = self.buckets.entry(more.rows).or_default();

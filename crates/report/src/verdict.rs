@@ -43,7 +43,7 @@ pub struct Outcome {
     pub color: String,
     /// Komi of all games.
     pub komi: String,
-    /// Games played, with and without a result.
+    /// Games played, with or without a result.
     pub games: u64,
     /// Games that the champion won.
     pub wins: u64,
@@ -55,13 +55,13 @@ pub struct Outcome {
     pub full_board_wins: u64,
 }
 
-/// The newest summary of a store, if a run in it has ended.
+/// The newest summary in a store; `None` if its run has not ended yet.
 ///
 /// # Errors
 /// If it cannot be read.
 pub(super) fn read(store: &Store) -> anyhow::Result<Option<Verdict>> {
     let listed = store.files().list("summaries")?;
-    // Their names begin with the training steps, in nine digits.
+    // The names begin with the training steps, in nine digits, so the largest name is the newest.
     let Some((path, _)) = listed.into_iter().max() else {
         return Ok(None);
     };

@@ -3,13 +3,13 @@
 use tengen_rules::{Komi, Move, Position};
 use tengen_search::{GameSearch, Predictor, Stop};
 
-/// Analyses positions with one model.
+/// Analyzes positions with one model.
 pub trait Analyst {
-    /// Searches a position, in which the game is not over, with this many visits. Ends early, with the visits made so
-    /// far, when `stop` says so.
+    /// Searches a position, in which the game must not be over, with this many visits. Ends early with the visits made
+    /// so far when `stop` returns true.
     ///
     /// # Errors
-    /// A sentence, if the position cannot be evaluated.
+    /// A sentence if the position cannot be evaluated.
     fn analyze(
         &mut self,
         position: &Position,
@@ -28,25 +28,25 @@ pub struct Analysis {
     pub visits: u32,
     /// Probability to win, 0 to 1; a tie counts half.
     pub winrate: f32,
-    /// Expected margin after komi, points.
+    /// Expected margin after komi, in points.
     pub score: f32,
-    /// All legal moves, the one to play first.
+    /// All legal moves, beginning with the move to play.
     pub moves: Vec<AnalyzedMove>,
     /// Expected owner of every point in reading order, -1 (opponent) to 1 (side to move); `None` if the network does
     /// not predict it.
     pub ownership: Option<Vec<f32>>,
 }
 
-/// What a search found about a move.
+/// What a search found about a move, from the viewpoint of the side that plays it.
 #[derive(Clone, Debug)]
 pub struct AnalyzedMove {
     /// The move.
     pub mv: Move,
-    /// Visits below it.
+    /// Visits of the move.
     pub visits: u32,
     /// Probability to win after it, 0 to 1.
     pub winrate: f32,
-    /// Expected margin after it, points.
+    /// Expected margin after it and after komi, in points.
     pub score: f32,
     /// The network's probability for the move, 0 to 1.
     pub prior: f32,
@@ -61,7 +61,7 @@ pub struct SearchAnalyst {
 }
 
 impl SearchAnalyst {
-    /// An analyst whose calls of the network evaluate up to `leaves` leaves of the tree, 1 or more.
+    /// An analyst that evaluates up to `leaves` leaves of the tree in one call of the network; 1 or more.
     pub fn new(predictor: Box<dyn Predictor>, leaves: usize) -> SearchAnalyst {
         SearchAnalyst {
             predictor,

@@ -27,7 +27,7 @@ const SCRIPT: &str = "text/javascript; charset=utf-8";
 pub(crate) async fn asset(Path(name): Path<String>) -> Result<Response, Problem> {
     let found = FILES.iter().find(|(file, _, _)| *file == name);
     let (_, kind, content) = found.ok_or_else(|| Problem::missing(format!("there is no file {name:?}")))?;
-    // The files change with the program, so browsers ask each time.
+    // The files change with the program, so browsers must ask each time.
     let headers = [(header::CONTENT_TYPE, *kind), (header::CACHE_CONTROL, "no-cache")];
     Ok((headers, *content).into_response())
 }

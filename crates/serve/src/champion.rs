@@ -1,4 +1,4 @@
-//! The champion of a run: what plays on the board, and what looks at stored games.
+//! The champion of a run, which plays on the board and analyzes stored games.
 
 use tengen_matches::{Asked, TrainedOn};
 use tengen_model::ModelId;
@@ -12,12 +12,12 @@ use crate::server::Shared;
 pub(crate) struct Champion {
     pub(crate) model: ModelId,
     pub(crate) training: TrainedOn,
-    /// The boards it was trained on, smallest first; 9x9 if that is not known.
+    /// The boards it was trained on, smallest first; 9x9 if they are not known.
     pub(crate) boards: Vec<Size>,
 }
 
 impl Champion {
-    /// The champion as of now; `None` if the run has none yet. Reads files.
+    /// The current champion; `None` if the run has none yet. Blocks on files.
     fn of(store: &Store) -> Result<Option<Champion>, Problem> {
         let Some((_, promotion)) = store.models().champion()? else {
             return Ok(None);
@@ -42,7 +42,7 @@ impl Champion {
         }))
     }
 
-    /// Checks that it was trained on this board.
+    /// Checks that the champion was trained on this board.
     pub(crate) fn check_board(&self, size: Size) -> Result<(), Problem> {
         if self.boards.contains(&size) {
             return Ok(());
@@ -55,7 +55,7 @@ impl Champion {
         )))
     }
 
-    /// The komi at which the model considers a board even, or the usual one.
+    /// Fair komi for a board according to the model, or the usual komi if the model does not know it.
     pub(crate) fn komi(&self, size: Size) -> Komi {
         let asked = Asked {
             size: Some(size),
@@ -65,7 +65,7 @@ impl Champion {
     }
 }
 
-/// The champion of the run under this name.
+/// The current champion of the run with this name.
 pub(crate) async fn champion_of(shared: &Shared, slug: &str) -> Result<Option<Champion>, Problem> {
     let store = shared.runs.find(slug)?.store.clone();
     blocking(move || Champion::of(&store)).await

@@ -1,4 +1,4 @@
-//! What the champion of a run thinks of a position of a stored game.
+//! Lets the champion of a run analyze a position of a stored game.
 
 use axum::Json;
 use axum::body::Bytes;
@@ -20,12 +20,12 @@ use crate::thinker::Question;
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Request {
-    /// Turns of the game before the position.
+    /// Number of the game's turns before the position.
     turns: usize,
     visits: u32,
 }
 
-/// `/api/runs/{run}/games/{shard}/{number}/analysis`: what the champion of this moment thinks of a position.
+/// `/api/runs/{run}/games/{shard}/{number}/analysis`: what the current champion thinks of a position.
 pub(crate) async fn analysis(
     State(shared): State<Shared>,
     Path((slug, shard, number)): Path<(String, String, String)>,
@@ -50,7 +50,7 @@ pub(crate) async fn analysis(
     answer(&Shown::of(&analysis, &position, request.turns as u64))
 }
 
-/// The position after so many turns of a game, if a search makes sense in it.
+/// The position after this many turns of a game, or a problem if it cannot be searched.
 fn position_after(game: &GameRecord, turns: usize) -> Result<Position, Problem> {
     let broken = |error| Problem::unavailable(format!("the game breaks the rules: {error}"));
     if turns > game.plies.len() {

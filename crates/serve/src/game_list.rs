@@ -11,7 +11,7 @@ use tengen_store::{GamesOf, ShardInfo, ShardReadError, Store};
 
 use crate::problem::Problem;
 
-/// Shards whose games stay in memory.
+/// The most shards whose games stay in memory.
 const MOST_SHARDS: usize = 8;
 
 /// The games of the shards that were read last, the newest last.
@@ -42,7 +42,7 @@ fn unreadable(error: ShardReadError) -> Problem {
     }
 }
 
-/// A game and where it is.
+/// A game and its place in the store.
 pub(crate) struct Listed {
     /// The name of its shard.
     pub(crate) shard: String,
@@ -58,7 +58,7 @@ impl Listed {
     }
 }
 
-/// Part of the list of games.
+/// One page of the list of games.
 pub(crate) struct GamesPage {
     /// The games, newest first.
     pub(crate) games: Vec<Listed>,
@@ -115,7 +115,7 @@ pub(crate) fn page(
     Ok(page)
 }
 
-/// Where a game is in the list.
+/// A game and its neighbors in the list.
 pub(crate) struct Found {
     pub(crate) game: Listed,
     /// Shard and number of the next older and the next newer game of the same kind.

@@ -1,8 +1,9 @@
-//! Which requests are answered at all, and what every answer carries: protection against other sites and their pages.
+//! Protects the server against pages of other sites: decides which requests to answer, and adds headers to every
+//! response.
 //!
-//! A page of any site can send requests to a server on the same machine. It cannot read the answers, unless its own
-//! name is made to resolve to this machine (DNS rebinding); then the header `Host` has that name. Requests that change
-//! something must be JSON, which a page of another site may not send without permission that is never given.
+//! A page of any site can send requests to a server on the same machine. It cannot read the answers unless its own name
+//! is made to resolve to this machine (DNS rebinding), in which case the header `Host` has that name. Requests that
+//! change something must be JSON, which a page of another site may only send with a permission that is never given.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -20,10 +21,10 @@ use crate::problem::Problem;
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \
                       connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
 
-/// Checks requests.
+/// Decides which requests to answer.
 #[derive(Clone, Debug)]
 pub(crate) struct Guard {
-    /// Whether only this machine can reach the server. Then, only its own names are answered.
+    /// Whether only this machine can reach the server. If so, only requests to its own names are answered.
     pub(crate) loopback: bool,
 }
 
@@ -84,7 +85,7 @@ fn is_this_machine(host: &str) -> bool {
     name.eq_ignore_ascii_case("localhost") || name.parse().is_ok_and(|address: IpAddr| address.is_loopback())
 }
 
-/// Gives a failed response without a body its sentence, as JSON or as a page.
+/// Gives a failed response the sentence of its problem as the body, as JSON or as a page.
 fn with_sentence(response: Response, is_api: bool) -> Response {
     let status = response.status();
     if !status.is_client_error() && !status.is_server_error() {

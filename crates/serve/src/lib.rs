@@ -1,10 +1,10 @@
-//! A run in the browser: its report, live; its games, to click through; and its champion, to play against.
+//! Shows runs in the browser: a live report, games to click through, and the champion to play against.
 //!
-//! [`Server`] serves one store or several over HTTP, on this machine alone unless it is told otherwise. Pages are HTML
-//! from Rust with a few plain scripts, and everything a page needs comes from this server. Searches run on a thread of
-//! their own, through an [`Analyst`].
+//! [`Server`] serves one store or several over HTTP, only to this machine unless told otherwise. Pages are HTML from
+//! Rust with a few plain scripts, and everything a page needs comes from this server. Searches run on their own thread,
+//! through an [`Analyst`].
 //!
-//! Deliberately absent: any network library, printing, writing to stores.
+//! Deliberately absent: any library for neural networks, printing, writing to stores.
 
 mod analyst;
 mod assets;

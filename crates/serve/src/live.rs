@@ -1,6 +1,6 @@
-//! A part of a page that is rendered again when its stores changed, and who waits for that.
+//! A part of a page that is rendered again when its stores change, and the updates that tell open pages.
 //!
-//! Stores are looked at only while a page is open, and both looking and rendering take at most about a tenth of the
+//! Stores are checked only while a page is open. Checking and rendering together take at most about a tenth of the
 //! time, so that watching a run does not slow it down.
 
 use std::convert::Infallible;
@@ -14,18 +14,18 @@ use tokio::sync::{Mutex, watch};
 
 use crate::problem::{Problem, blocking};
 
-/// The shortest time between two looks at a store.
+/// The shortest rest between two checks of a store.
 const REST: Duration = Duration::from_secs(2);
 
-/// A look is followed by a rest of so many times its own time.
+/// The rest after a check is at least this many times as long as the check and its rendering took.
 const REST_PER_WORK: u32 = 9;
 
-/// How often an idle stream of updates says that it is alive.
+/// How often an idle stream of updates sends a sign of life.
 const ALIVE: Duration = Duration::from_secs(15);
 
-/// What is shown, and where it comes from. Both functions may take long.
+/// Where the shown HTML comes from. Both functions may take a long time.
 pub(crate) struct Source {
-    /// A fingerprint that changes when what is shown may have changed.
+    /// A fingerprint of the stores, which changes when the HTML may have changed.
     pub(crate) look: Box<dyn Fn() -> anyhow::Result<Vec<u64>> + Send + Sync>,
     /// The HTML to show.
     pub(crate) render: Box<dyn Fn() -> anyhow::Result<String> + Send + Sync>,
@@ -34,10 +34,10 @@ pub(crate) struct Source {
 /// What is shown now.
 #[derive(Clone, Default)]
 pub(crate) struct Shown {
-    /// Counts what was shown; 0 before anything was.
+    /// Counts the updates; 0 before the first.
     pub(crate) version: u64,
     pub(crate) html: Arc<str>,
-    /// Why it may be out of date, as a sentence.
+    /// Why the HTML may be out of date, as a sentence.
     pub(crate) trouble: Option<String>,
 }
 
@@ -48,10 +48,10 @@ pub(crate) struct Live {
     state: Mutex<State>,
 }
 
-/// What the last look found.
+/// What the last check found.
 struct State {
     fingerprint: Vec<u64>,
-    /// When the next look is due.
+    /// When the next check is due.
     due: Instant,
 }
 
@@ -67,7 +67,7 @@ impl Live {
         }
     }
 
-    /// What is shown now, after a look at the stores if one is due.
+    /// What is shown now, after a check of the stores if one is due.
     pub(crate) async fn current(&self) -> Result<Shown, Problem> {
         self.refresh().await;
         let shown = self.latest.borrow().clone();
@@ -77,7 +77,7 @@ impl Live {
         }
     }
 
-    /// Looks at the stores if a look is due and somebody waits for it.
+    /// Checks the stores if a check is due and an open page waits for updates.
     pub(crate) async fn follow(&self) {
         if self.latest.receiver_count() > 0 {
             self.refresh().await;
@@ -108,7 +108,7 @@ impl Live {
         state.due = Instant::now() + REST.max(began.elapsed() * REST_PER_WORK);
     }
 
-    /// Shows this; what was shown is up to date again if there is nothing new.
+    /// Shows new HTML, if any; otherwise, what was shown is up to date again.
     fn show(&self, html: Option<String>) {
         self.latest.send_if_modified(|shown| {
             let recovered = shown.trouble.take().is_some();
@@ -129,8 +129,8 @@ impl Live {
         });
     }
 
-    /// Server-sent events: `update` with the version whenever something new is shown, `trouble` with a sentence when
-    /// the stores cannot be read. They end when the server does.
+    /// Server-sent events: `update` with the version whenever something new is shown, and `trouble` with a sentence
+    /// when the stores cannot be read. They end when the server stops.
     pub(crate) fn updates(
         &self,
         stopping: watch::Receiver<bool>,
@@ -157,7 +157,7 @@ impl Live {
         Sse::new(events).keep_alive(KeepAlive::new().interval(ALIVE))
     }
 
-    /// How many streams of updates are open.
+    /// The number of open streams of updates.
     pub(crate) fn watchers(&self) -> usize {
         self.latest.receiver_count()
     }

@@ -7,10 +7,10 @@ use std::time::{Duration, Instant};
 use crate::play::Game;
 use crate::problem::Problem;
 
-/// Games that may be open at the same time.
+/// The most games that may be open at the same time.
 const MOST_GAMES: usize = 64;
 
-/// A game that nobody has looked at for so long makes room for another.
+/// A game that has been idle for this long makes room for another if there are too many.
 const IDLE: Duration = Duration::from_secs(3600);
 
 /// All open games by their names.
@@ -23,10 +23,10 @@ struct Open {
 }
 
 impl OpenGames {
-    /// Adds a game; its name is random, so that only who started it knows it.
+    /// Adds a game and returns its name, which is random so that only the person who started the game knows it.
     ///
     /// # Errors
-    /// [`Problem`] if too many are open.
+    /// [`Problem`] if too many are open, or if the system has no random numbers.
     pub(crate) fn add(&self, game: Game) -> Result<String, Problem> {
         let bits = getrandom::u64().map_err(|error| Problem::unavailable(format!("no random numbers: {error}")))?;
         let name = format!("{bits:016x}");
@@ -45,10 +45,10 @@ impl OpenGames {
         Ok(name)
     }
 
-    /// Does something with a game.
+    /// Calls `action` with a game.
     ///
     /// # Errors
-    /// [`Problem`] if there is no such game, or that of `action`.
+    /// [`Problem`] if there is no such game, or if `action` returns one.
     pub(crate) fn with<T>(
         &self,
         name: &str,

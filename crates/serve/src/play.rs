@@ -13,7 +13,7 @@ use crate::replay::{color_name, points};
 /// The most visits that a search may be asked for.
 pub(crate) const MOST_VISITS: u32 = 10_000;
 
-/// Visits of the model's searches unless the person chooses others.
+/// Visits of the model's searches unless the person chooses another number.
 pub(crate) const USUAL_VISITS: u32 = 100;
 
 /// Checks the visits of a request.
@@ -45,12 +45,12 @@ pub(crate) struct Terms {
 pub(crate) struct Game {
     pub(crate) terms: Terms,
     pub(crate) position: Position,
-    /// Counts the changes, so that a late answer does not change another position.
+    /// Counts changes, so that a late answer cannot change a position it is not about.
     revision: u64,
     started_ms: u64,
 }
 
-/// How things stand, for the page. Points are counted from 0 in reading order; a pass is the number of points.
+/// The state of a game, for the page. Points are numbered from 0 in reading order; a pass is the number of points.
 #[derive(Serialize)]
 pub(crate) struct State {
     run: String,
@@ -70,9 +70,9 @@ pub(crate) struct State {
     stones: String,
     /// The names of all moves so far.
     moves: Vec<String>,
-    /// The point of the last move; absent after a pass and at the start.
+    /// The point of the last move; null after a pass and at the start.
     last: Option<usize>,
-    /// Empty points that may not be played.
+    /// Empty points where a play would be illegal; empty when the game is over.
     banned: Vec<usize>,
     result: Option<GameResult>,
 }
@@ -83,7 +83,7 @@ struct GameResult {
     /// As in SGF, such as `B+3.5`.
     text: String,
     words: String,
-    /// The points that Black owns, if the rules count area.
+    /// The number of points that Black owns, if the rules count area.
     black: Option<usize>,
     white: Option<usize>,
     /// Owner of every point in reading order: `B`, `W`, or `.`; empty without a count.
@@ -133,7 +133,7 @@ impl Game {
         Ok(())
     }
 
-    /// Takes back turns until the person is to move, at least one.
+    /// Takes back turns, at least one, until the person is to move.
     pub(crate) fn undo(&mut self) -> Result<(), Problem> {
         let own = (0..self.position.ply()).any(|ply| (ply % 2 == 0) == (self.terms.person == Color::Black));
         if !own {
@@ -149,7 +149,7 @@ impl Game {
         Ok(())
     }
 
-    /// Checks that a search makes sense.
+    /// Checks that the game is not over, so that a search makes sense.
     pub(crate) fn check_in_progress(&self) -> Result<(), Problem> {
         match self.position.is_over() {
             true => Err(Problem::conflict("the game is over")),
@@ -267,7 +267,7 @@ fn margin_in_words(margin: Margin) -> String {
     }
 }
 
-/// An analysis for the page. Everything is from the viewpoint of the side to move.
+/// An analysis, for the page. Everything is from the viewpoint of the side to move.
 #[derive(Serialize)]
 pub(crate) struct Shown {
     revision: u64,
@@ -276,9 +276,9 @@ pub(crate) struct Shown {
     visits: u32,
     winrate: f32,
     score: f32,
-    /// Moves that were visited, or that the network finds likely; the one to play first.
+    /// Moves that were visited or that the network finds likely, beginning with the move to play.
     moves: Vec<ShownMove>,
-    /// The network's probability of every point and, last, of the pass.
+    /// The network's probabilities of all points and, last, of the pass.
     policy: Vec<f32>,
     ownership: Option<Vec<f32>>,
 }
@@ -295,7 +295,7 @@ struct ShownMove {
     pv: Vec<String>,
 }
 
-/// Moves with fewer visits and a smaller probability are left out of the list of moves.
+/// Moves without a visit whose probability is smaller are left out of the list of moves.
 const LEAST_PRIOR: f32 = 0.01;
 
 impl Shown {

@@ -83,7 +83,7 @@ fn form(champion: &Champion) -> Markup {
     }
 }
 
-/// The board and what is beside it; `play.js` brings it to life.
+/// The board and what is beside it; `play.js` makes it work.
 fn table(run: &Run, champion: Option<&Champion>) -> Markup {
     let boards = champion.iter().flat_map(|champion| &champion.boards);
     let largest = boards.last().map(Size::to_string);
@@ -116,7 +116,7 @@ fn table(run: &Run, champion: Option<&Champion>) -> Markup {
     }
 }
 
-/// `/api/runs/{run}/champion`: who plays the next game.
+/// `/api/runs/{run}/champion`: the model that would play a new game.
 pub(crate) async fn champion(State(shared): State<Shared>, Path(slug): Path<String>) -> Result<Json<Value>, Problem> {
     let champion = champion_of(&shared, &slug).await?;
     Ok(Json(
@@ -134,7 +134,7 @@ struct Start {
     visits: u32,
 }
 
-/// `/api/runs/{run}/play`: starts a game with the champion of this moment.
+/// `/api/runs/{run}/play`: starts a game against the current champion.
 pub(crate) async fn start(
     State(shared): State<Shared>,
     Path(slug): Path<String>,

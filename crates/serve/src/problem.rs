@@ -1,4 +1,4 @@
-//! What went wrong, as a sentence with an HTTP status.
+//! Errors of requests: a sentence with an HTTP status.
 
 use axum::Json;
 use axum::http::StatusCode;
@@ -11,7 +11,7 @@ use tengen_store::StoreError;
 
 /// A request that cannot be answered: its status and a sentence for the person who made it.
 ///
-/// As a response it has no body; the guard gives it one, a page or JSON.
+/// As a response, it has no body; the guard adds one, as a page or as JSON.
 #[derive(Clone, Debug)]
 pub(crate) struct Problem {
     pub(crate) status: StatusCode,
@@ -31,22 +31,22 @@ impl Problem {
         Problem::new(StatusCode::BAD_REQUEST, sentence)
     }
 
-    /// 404: there is no such thing.
+    /// 404: what was asked for does not exist.
     pub(crate) fn missing(sentence: impl Into<String>) -> Problem {
         Problem::new(StatusCode::NOT_FOUND, sentence)
     }
 
-    /// 409: it does not fit how things stand.
+    /// 409: the request does not fit the current state.
     pub(crate) fn conflict(sentence: impl Into<String>) -> Problem {
         Problem::new(StatusCode::CONFLICT, sentence)
     }
 
-    /// 422: it is understood, but not allowed.
+    /// 422: the request makes sense but is not allowed.
     pub(crate) fn refused(sentence: impl Into<String>) -> Problem {
         Problem::new(StatusCode::UNPROCESSABLE_ENTITY, sentence)
     }
 
-    /// 503: not now.
+    /// 503: the request cannot be answered now.
     pub(crate) fn unavailable(sentence: impl Into<String>) -> Problem {
         Problem::new(StatusCode::SERVICE_UNAVAILABLE, sentence)
     }
@@ -72,7 +72,7 @@ impl IntoResponse for Problem {
     }
 }
 
-/// Runs a function that waits for files or computes for long on a thread that may.
+/// Runs a function that waits for files or computes for a long time, on a thread that may block.
 pub(crate) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, Problem> + Send + 'static,
 ) -> Result<T, Problem> {
@@ -90,7 +90,7 @@ pub(crate) fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, Problem> {
     serde_json::from_slice(body).map_err(|error| Problem::bad(format!("the request cannot be read: {error}")))
 }
 
-/// A value as the JSON body of an answer.
+/// A value as the JSON body of a response.
 pub(crate) fn answer(value: &impl Serialize) -> Result<Json<Value>, Problem> {
     let value = serde_json::to_value(value);
     value.map(Json).map_err(|error| {

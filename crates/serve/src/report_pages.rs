@@ -1,4 +1,4 @@
-//! The list of runs, the live report of each, and the runs side by side.
+//! The pages about runs: the list, the live report of each run, and the runs side by side.
 
 use axum::extract::{Path, State};
 use axum::http::header;
@@ -16,7 +16,7 @@ use crate::server::{MOST_WATCHERS, Shared};
 /// The scripts of pages with plots that follow runs.
 const SCRIPTS: [&str; 2] = ["live.js", "plots.js"];
 
-/// `/`: the only run, or a list of all.
+/// `/`: redirects to the only run, or lists all runs.
 pub(crate) async fn home(State(shared): State<Shared>) -> Result<Response, Problem> {
     if let [run] = shared.runs.all() {
         return Ok(Redirect::to(&format!("/runs/{}", run.slug)).into_response());
@@ -39,7 +39,7 @@ pub(crate) async fn home(State(shared): State<Shared>) -> Result<Response, Probl
     Ok(page(&shared.runs, Place::Home, "runs", &[], content).into_response())
 }
 
-/// A run in the list; a figure that cannot be read is a dash.
+/// The row of a run in the list, with a dash for every figure that cannot be read.
 fn row(run: &Run) -> Markup {
     let info = run.store.run_info().ok().flatten();
     let champion = run.store.models().champion().ok().flatten();
@@ -120,7 +120,7 @@ pub(crate) async fn compare_updates(State(shared): State<Shared>) -> Result<Resp
     updates(&shared, &shared.runs.comparison)
 }
 
-/// The parts that `live.js` replaces, and where it finds new ones.
+/// The parts that `live.js` replaces. `base` is the address below which it finds new ones.
 fn live_content(shown: &Shown, base: &str) -> Markup {
     html! {
         p #live-state.soft role="status" { "This page updates itself when the run has news." }

@@ -1,4 +1,4 @@
-//! The server: its addresses, its socket, and how it ends.
+//! The server: its routes, its socket, and how it stops.
 
 use std::net::SocketAddr;
 use std::ops::Deref;
@@ -21,22 +21,22 @@ use crate::runs::Runs;
 use crate::thinker::{LoadAnalyst, Thinker};
 use crate::{assets, game_analysis, game_pages, play_pages, report_pages};
 
-/// The port unless another is asked for.
+/// The default port.
 pub const DEFAULT_PORT: u16 = 8181;
 
-/// The largest request body, in bytes; those of the board have some hundred.
+/// The largest request body, in bytes. The board's requests have about a hundred.
 const MOST_BYTES: usize = 4096;
 
-/// Pages that may follow runs at the same time.
+/// The most pages that may follow runs at the same time.
 pub(crate) const MOST_WATCHERS: usize = 64;
 
 /// How often the server checks whether it should stop.
 const MOMENT: Duration = Duration::from_millis(100);
 
-/// How often runs that are looked at are checked for news.
+/// How often runs with open pages are checked for news.
 const LOOK: Duration = Duration::from_millis(500);
 
-/// How long requests in progress have to finish when the server stops.
+/// How long requests in progress may take to finish when the server stops.
 const GRACE: Duration = Duration::from_secs(2);
 
 /// What all requests share.
@@ -44,7 +44,7 @@ pub(crate) struct State {
     pub(crate) runs: Runs,
     pub(crate) games: OpenGames,
     pub(crate) thinker: Thinker,
-    /// Turns true when the server stops.
+    /// Becomes true when the server stops.
     pub(crate) stopping: watch::Receiver<bool>,
 }
 
@@ -60,7 +60,7 @@ impl Deref for Shared {
     }
 }
 
-/// A server that has its socket and can run.
+/// A server that has its socket and is ready to run.
 pub struct Server {
     runtime: Runtime,
     listener: TcpListener,
@@ -70,10 +70,10 @@ pub struct Server {
 }
 
 impl Server {
-    /// Takes the socket at this address; port 0 takes any free port. `load` makes what analyses positions for a model.
+    /// Binds a socket to this address; port 0 means any free port. `load` makes the analyst of a model.
     ///
     /// # Errors
-    /// If the address cannot be used, for example because another program listens there.
+    /// If the address cannot be used, for example because another program listens there, or if a thread cannot start.
     pub fn bind(runs: Runs, listen: SocketAddr, load: LoadAnalyst) -> anyhow::Result<Server> {
         let runtime = Builder::new_multi_thread()
             .worker_threads(2)
@@ -101,7 +101,7 @@ impl Server {
         })
     }
 
-    /// Where the server listens.
+    /// The address at which the server listens.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
@@ -122,7 +122,7 @@ impl Server {
         let served = self.runtime.block_on(async {
             let followers = tokio::spawn(follow(shared.clone()));
             let gone = async move {
-                // An error means that the server itself is gone.
+                // An error means that the server is gone, which ends this, too.
                 let _ = stopping.wait_for(|stopping| *stopping).await;
             };
             let serving = axum::serve(self.listener, app)
@@ -149,7 +149,7 @@ impl Server {
     }
 }
 
-/// Looks at the runs whose pages are open, again and again.
+/// Checks the runs whose pages are open for news, until it is aborted.
 async fn follow(shared: Shared) {
     loop {
         tokio::time::sleep(LOOK).await;
@@ -159,7 +159,7 @@ async fn follow(shared: Shared) {
     }
 }
 
-/// All addresses.
+/// The routes of all pages and requests.
 pub(crate) fn app(shared: Shared, loopback: bool) -> Router {
     Router::new()
         .route("/", get(report_pages::home))

@@ -1,4 +1,4 @@
-//! The thread that searches: it alone loads models, keeps the last few, and answers one question at a time.
+//! The search thread. Only it loads models; it keeps the last few and answers one question at a time.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
@@ -14,34 +14,34 @@ use tengen_store::Store;
 use crate::analyst::{Analysis, Analyst};
 use crate::problem::Problem;
 
-/// Makes an analyst for a model of a store. It is called on the thread that uses the analyst.
+/// Makes an analyst for a model of a store. Called on the thread that uses the analyst.
 pub type LoadAnalyst = Box<dyn FnMut(&Store, &ModelId) -> anyhow::Result<Box<dyn Analyst>> + Send>;
 
-/// Questions that wait for their turn.
+/// The most questions that may wait for their turn.
 const MOST_WAITING: usize = 16;
 
-/// Models that stay loaded.
+/// The most models that stay loaded.
 const MOST_MODELS: usize = 3;
 
 /// A position to analyze.
 pub(crate) struct Question {
     pub(crate) store: Store,
     pub(crate) model: ModelId,
-    /// The game must not be over in it.
+    /// The position, in which the game must not be over.
     pub(crate) position: Position,
     pub(crate) komi: Komi,
     pub(crate) visits: u32,
 }
 
-/// A question and where its answer goes.
+/// A question and the channel for its answer.
 struct Job {
     question: Question,
     reply: oneshot::Sender<Result<Analysis, String>>,
 }
 
-/// A handle to the thread.
+/// A handle to the search thread.
 pub(crate) struct Thinker {
-    /// Where questions go; `None` once the thread should end.
+    /// The queue of questions; `None` once the thread should end.
     jobs: Mutex<Option<SyncSender<Job>>>,
     stopping: Arc<AtomicBool>,
     thread: Mutex<Option<JoinHandle<()>>>,
@@ -51,7 +51,7 @@ impl Thinker {
     /// Starts the thread.
     ///
     /// # Errors
-    /// If the system gives no thread.
+    /// If the system cannot start a thread.
     pub(crate) fn start(load: LoadAnalyst) -> std::io::Result<Thinker> {
         let (jobs, inbox) = sync_channel(MOST_WAITING);
         let stopping = Arc::new(AtomicBool::new(false));
@@ -65,13 +65,13 @@ impl Thinker {
         })
     }
 
-    /// Ends the search in progress and all that wait.
+    /// Ends the search in progress early and drops the questions that wait.
     pub(crate) fn stop(&self) {
         self.stopping.store(true, Ordering::SeqCst);
         self.jobs.lock().unwrap_or_else(PoisonError::into_inner).take();
     }
 
-    /// Ends the thread and waits for that, because a process must not end while a network computes.
+    /// Ends the thread and waits until it has ended, because a process must not exit while a network computes.
     pub(crate) fn end(&self) {
         self.stop();
         let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
@@ -80,7 +80,7 @@ impl Thinker {
         }
     }
 
-    /// The answer to a question. If nobody waits for it any more, its search ends.
+    /// The answer to a question. If the caller drops the future, the search ends.
     pub(crate) async fn ask(&self, question: Question) -> Result<Analysis, Problem> {
         let (reply, answer) = oneshot::channel();
         let jobs = self.jobs.lock().unwrap_or_else(PoisonError::into_inner).clone();
@@ -104,7 +104,7 @@ fn ended() -> Problem {
     Problem::unavailable("the search has ended; start tengen serve again")
 }
 
-/// A loaded model and where it comes from.
+/// A loaded model and the store it comes from.
 struct Loaded {
     location: String,
     model: ModelId,
@@ -112,7 +112,7 @@ struct Loaded {
 }
 
 fn work(inbox: &Receiver<Job>, mut load: LoadAnalyst, stopping: &AtomicBool) {
-    // The model that was used last is at the end.
+    // The most recently used model is at the end.
     let mut loaded: Vec<Loaded> = Vec::new();
     for Job { question, reply } in inbox {
         let stop = || stopping.load(Ordering::SeqCst) || reply.is_closed();
@@ -120,7 +120,7 @@ fn work(inbox: &Receiver<Job>, mut load: LoadAnalyst, stopping: &AtomicBool) {
             continue;
         }
         let answer = answer(&question, &mut loaded, &mut load, &stop);
-        // Whoever asked may be gone.
+        // The caller may be gone.
         let _ = reply.send(answer);
     }
 }

@@ -1,8 +1,8 @@
-//! Measures whether a setting makes runs learn faster or the difference is chance.
+//! Measures whether a setting makes runs learn faster, or whether the difference is chance.
 //!
 //! A [`Plan`] comes from a small TOML file: a base configuration, arms that change some of its keys, and seeds. Every
-//! arm runs once with every seed, each run as a process of its own that resumes where it left off ([`Runs`]). Matches
-//! between the models of all runs put them on one scale ([`meetings`]), and [`Outcome`] compares the arms: means over
+//! arm runs once with every seed. Each run is a process of its own and resumes where it left off ([`Runs`]). Matches
+//! between the models of all runs put them on one scale ([`meetings`]), and [`Outcome`] compares the arms by means over
 //! the seeds with 95% intervals, because even runs that differ only in their seed have different results.
 //!
 //! This crate contains no training loop and never prints.

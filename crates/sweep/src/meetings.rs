@@ -56,15 +56,15 @@ impl Field {
     }
 }
 
-/// `count` items at equal distances, always with the last one; all items if there are fewer.
+/// `count` evenly spaced items that include the last one; all items if there are fewer.
 fn spread<T>(items: &[T], count: usize) -> Vec<&T> {
     let count = count.min(items.len());
     (1..=count).map(|part| &items[part * items.len() / count - 1]).collect()
 }
 
-/// The pairs of models that play each other, by index. The last model of each run plays those of all other arms. The
-/// other models play the next model of their run, and the model at the same level of the next arm with the same seed.
-/// `arms` is the number of arms, and runs are in the order of a [`Plan`].
+/// The pairs of models that play each other, by index. The last model of each run plays the last models of all other
+/// arms. Every model plays the next one of its run, and the model at the same level of the next arm with the same seed.
+/// `arms` is the number of arms; runs are in the order of a [`Plan`].
 pub fn meetings(places: &[Place], arms: usize) -> Vec<[usize; 2]> {
     let mut pairs = Vec::new();
     for later in 0..places.len() {

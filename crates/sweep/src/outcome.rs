@@ -15,7 +15,7 @@ pub struct Outcome {
     pub name: String,
     /// The board.
     pub size: String,
-    /// Points for White.
+    /// Komi of all matches.
     pub komi: String,
     /// The arms, in the order of the file.
     pub arms: Vec<ArmOutcome>,
@@ -34,15 +34,15 @@ pub struct ArmOutcome {
     pub set: Vec<String>,
     /// Its number of runs.
     pub seeds: usize,
-    /// The rating of its last models, as a mean over the seeds.
+    /// The rating of its runs' last models, as a mean over the seeds.
     pub elo: Estimate,
-    /// The same minus that of the first arm; `None` for the first arm.
+    /// That rating minus the first arm's; `None` for the first arm.
     pub difference: Option<Difference>,
-    /// CPU seconds of a run, as a mean.
+    /// CPU seconds of a run, as a mean over the seeds.
     pub cpu_seconds: f64,
-    /// Network evaluations of a run's self-play, as a mean.
+    /// Network evaluations of a run's self-play, as a mean over the seeds.
     pub evaluations: f64,
-    /// Self-play games of a run, as a mean.
+    /// Self-play games of a run, as a mean over the seeds.
     pub games: f64,
     /// The rating over the course of a run, as means over the seeds.
     pub curve: Vec<CurvePoint>,
@@ -176,7 +176,7 @@ impl Outcome {
     }
 }
 
-/// Indexes of the last models of an arm's runs.
+/// The indices of the last models of an arm's runs.
 fn lasts(places: &[Place], arms: usize, arm: usize) -> Vec<usize> {
     let is_last = |(_, place): &(usize, &Place)| place.last && place.run % arms == arm;
     places

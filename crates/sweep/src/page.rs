@@ -13,7 +13,7 @@ fn interval(estimate: Estimate) -> String {
 }
 
 impl Outcome {
-    /// What is compared, in one line.
+    /// One line that says what is compared.
     pub fn in_words(&self) -> String {
         format!(
             "{} on {}, komi {}; Elo above the mean of {} at the end of its budget",

@@ -21,7 +21,7 @@ use crate::plan::{Plan, PlannedRun};
 /// How often to check whether a process has ended or should stop.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
-/// How long to wait for a run that an earlier, killed call left behind. It ends on its own once it has saved its state.
+/// How long to wait for a run that an earlier, killed call left behind. Such a run saves its state and then ends.
 const LONGEST_END: Duration = Duration::from_secs(120);
 
 /// Maximum number of bytes of a log that an error quotes.
@@ -30,7 +30,7 @@ const QUOTED: u64 = 2_000;
 /// The runs of a sweep on disk: for each `runs/<name>.toml` with its whole configuration, its store `runs/<name>`, and
 /// `runs/<name>.log` with what its processes printed.
 pub struct Runs<'a> {
-    /// The program with the command `run`.
+    /// The program whose command `run` does a run.
     pub program: &'a Path,
     /// The folder of the sweep.
     pub folder: &'a Path,
@@ -38,7 +38,7 @@ pub struct Runs<'a> {
     pub arguments: &'a [String],
     /// Number of runs at a time.
     pub jobs: usize,
-    /// Whether to stop: runs then end cleanly and resume with the next call.
+    /// Whether to stop. Runs then end cleanly, and the next call resumes them.
     pub stop: &'a (dyn Fn() -> bool + Sync),
     /// Called with each run that has spent its budget.
     pub finished: &'a (dyn Fn(&PlannedRun) + Sync),
@@ -204,7 +204,7 @@ fn holder_of(store: &Path) -> Option<String> {
 /// Asks a process to stop cleanly.
 fn end(child: &Child) {
     if let Some(pid) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
-        // It may just have ended.
+        // The process may just have ended.
         let _ = kill_process(pid, Signal::TERM);
     }
 }

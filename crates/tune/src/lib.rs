@@ -1,4 +1,4 @@
-//! Which settings of a run suit this machine? Found by playing and training with the run's network for some seconds.
+//! Finds the settings of a run that suit this machine by playing and training with the run's network for some seconds.
 //!
 //! Never here: printing, stores, changing a configuration.
 

@@ -1,4 +1,4 @@
-//! How fast does a network train on this machine?
+//! Measures how fast a network trains on this machine.
 
 use std::time::{Duration, Instant};
 
@@ -11,16 +11,16 @@ use tengen_samples::{SampleConfig, SampleSource, SymmetryMode};
 use tengen_selfplay::games_without_network;
 use tengen_trainer::{Trainer, TrainerConfig};
 
-/// Batches drawn beforehand and used in turn.
+/// Number of batches that are drawn beforehand and used in turn.
 const BATCHES: u64 = 8;
 
 /// Number of games that the batches are drawn from.
 const GAMES: u32 = 32;
 
-/// Visits per move of these games.
+/// Visits per move in these games.
 const GAME_VISITS: u32 = 8;
 
-/// Whole training steps, measured.
+/// The measured speed of whole training steps.
 #[derive(Clone, Copy, Debug)]
 pub struct TrainingSpeed {
     /// Steps done.
@@ -64,7 +64,7 @@ impl TrainingSpeed {
         let start = Instant::now();
         let mut steps = 0;
         loop {
-            // As in a run, which does not wait for a GPU.
+            // Like a run, this does not wait for the GPU.
             let known = trainer.advance(&batches[steps % batches.len()])?;
             steps += 1;
             if start.elapsed() >= duration {

@@ -44,7 +44,7 @@ pub(crate) fn run(bench: Bench) -> anyhow::Result<()> {
     }
 }
 
-/// Visits per move of games without a network, enough for realistic policy targets.
+/// Visits per move in games without a network; enough for realistic policy targets.
 const GAME_VISITS: u32 = 8;
 
 /// Arguments of every benchmark.
@@ -71,7 +71,7 @@ impl Common {
     }
 }
 
-/// Measures the time since the start and says when it is over.
+/// Measures the time since the start and says when the measuring time is over.
 #[derive(Clone, Copy)]
 struct Watch {
     start: Instant,
@@ -90,7 +90,7 @@ impl Watch {
     }
 }
 
-/// The figures of a benchmark; those that do not apply are left out.
+/// The figures of a benchmark, without those that do not apply to it.
 struct Figures {
     /// The workload, such as `search 9x9, 64 visits, 2 threads`.
     workload: String,

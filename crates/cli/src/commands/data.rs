@@ -1,4 +1,4 @@
-//! `tengen data`: inspects and maintains a run store and makes datasets of it.
+//! `tengen data`: inspects and maintains a run store, and makes datasets from it.
 
 mod export;
 mod filters;
@@ -30,7 +30,6 @@ pub(crate) enum Data {
     Label(Box<label::Args>),
 }
 
-/// Runs the subcommand.
 pub(crate) fn run(command: Data) -> anyhow::Result<()> {
     match command {
         Data::Stats(args) => stats::run(args),

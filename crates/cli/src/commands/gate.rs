@@ -1,4 +1,4 @@
-//! `tengen gate`: a match between the newest model and the champion.
+//! `tengen gate`: matches new models against the champion and promotes those that are stronger.
 
 use serde::Serialize;
 
@@ -42,7 +42,7 @@ struct Done {
     verdicts: Vec<tengen_report::metrics::Gate>,
 }
 
-/// Decides on the newest candidate, or with `--follow` on one after another.
+/// Decides on the newest candidate or, with `--follow`, on one after another.
 pub(crate) fn run(args: Args) -> anyhow::Result<()> {
     let interrupt = Interrupt::listen("Stopping; the same command resumes the match in progress…")?;
     args.stage.on_one_device()?;

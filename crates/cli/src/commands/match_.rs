@@ -1,4 +1,4 @@
-//! `tengen match`: two players, many games, sound statistics.
+//! `tengen match`: plays a match and estimates which player is stronger.
 
 mod progress;
 mod table;
@@ -119,7 +119,7 @@ fn sprt(text: &str) -> Result<SprtConfig, String> {
 }
 
 impl Args {
-    /// The two players, however they were named.
+    /// The two players, named by position or by `--a` and `--b`.
     fn players(&self) -> anyhow::Result<[&PlayerSpec; 2]> {
         let named = self.players.iter().chain(self.a.as_deref()).chain(self.b.as_deref());
         let both: Vec<&PlayerSpec> = named.collect();
@@ -153,7 +153,7 @@ impl Args {
         Ok(config)
     }
 
-    /// Where to publish the match, if anywhere.
+    /// The folder to publish the match in, if any.
     fn folder(&self, id: &str) -> anyhow::Result<Option<Folder>> {
         match (&self.out, &self.store) {
             (Some(location), _) => Folder::alone(location, id).map(Some),
@@ -192,7 +192,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
         folder.forget()?;
     }
     let result = match result {
-        // The signal came before a game began.
+        // The signal came before the first game began.
         Err(error) if matches!(error.downcast_ref(), Some(PlayerError::Stopped)) => return interrupt.outcome(),
         result => result?,
     };

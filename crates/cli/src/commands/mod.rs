@@ -1,4 +1,4 @@
-//! One file per subcommand, named after it: its arguments (`Args`) and the function that runs it (`run`).
+//! One file for each subcommand, with its arguments (`Args`) and the function that runs it (`run`).
 
 mod analyze;
 mod bench;

@@ -1,4 +1,4 @@
-//! `tengen model`: what models are, how they differ, pruning, and exports for other programs.
+//! `tengen model`: describes, compares, lists, prunes, and exports models.
 
 mod words;
 

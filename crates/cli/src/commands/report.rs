@@ -1,4 +1,4 @@
-//! `tengen report`: one HTML page about a store.
+//! `tengen report`: writes one HTML page about a store or several.
 
 use std::path::PathBuf;
 

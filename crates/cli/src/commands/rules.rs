@@ -31,7 +31,7 @@ pub(crate) fn run(command: Rules) -> anyhow::Result<()> {
     }
 }
 
-/// A count of any size with separators.
+/// A count with thousands separators, at most `u64::MAX`.
 fn thousands(count: u128) -> String {
     crate::output::thousands(u64::try_from(count).unwrap_or(u64::MAX))
 }

@@ -103,7 +103,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
     }
 }
 
-/// Refuses to be one of several processes: each would be a run of its own, all with the same store.
+/// Refuses to be one of several processes, because each would be a run of its own, all with the same store.
 fn refuse_ranks() -> anyhow::Result<()> {
     let Ok(Some(place)) = tengen_run::Place::from_environment() else {
         return Ok(());

@@ -63,14 +63,14 @@ pub(crate) struct Args {
     json: bool,
 }
 
-/// Games that are played if --games does not say how many.
+/// The default of --games without --follow.
 const USUAL_GAMES: u64 = 1000;
 
 /// The command's JSON result.
 #[derive(Serialize)]
 struct Done {
     games: u64,
-    /// Games of the session that were in the store before.
+    /// Games of the session that the store already had.
     already_present: u64,
     finished: u64,
     unfinished: u64,
@@ -183,7 +183,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
 /// The JSON result of a worker.
 #[derive(Serialize)]
 struct Followed {
-    /// Why the worker ended: `stopped` by a signal, `quota` spent, or the run is `finished`.
+    /// Why the worker ended: `stopped` by a signal, its `quota` is spent, or the run is `finished`.
     end: &'static str,
     worker: String,
     games: u64,
@@ -197,7 +197,7 @@ struct Followed {
     games_saved: usize,
     seconds: f64,
     model: String,
-    /// What was asked of the store.
+    /// The operations on the store.
     operations: Operations,
 }
 
@@ -287,7 +287,7 @@ fn print(done: &Done, as_json: bool) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The given session, or one that no other process has, on whatever machine.
+/// The given session, or a random one that no other process on any machine has.
 fn own_session(given: Option<u64>) -> anyhow::Result<u64> {
     given
         .map_or_else(getrandom::u64, Ok)
@@ -304,7 +304,7 @@ struct Sink<'a> {
 }
 
 impl Sink<'_> {
-    /// Stores the games; waits here while neither store nor spool accepts them.
+    /// Stores the games. Waits while neither the store nor the spool accepts them.
     fn publish(&mut self, games: &[GameRecord]) -> anyhow::Result<()> {
         let collection = Collection::SelfPlay {
             generation: self.generation,

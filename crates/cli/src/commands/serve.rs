@@ -1,4 +1,4 @@
-//! `tengen serve`: a run in the browser.
+//! `tengen serve`: shows runs in the browser.
 
 use std::net::{Ipv4Addr, SocketAddr};
 
@@ -44,7 +44,7 @@ pub(crate) struct Args {
     device: DeviceArgs,
 }
 
-/// Serves until a signal arrives, which is how this command ends well.
+/// Serves until a signal arrives, which is the normal end of this command.
 pub(crate) fn run(args: Args) -> anyhow::Result<()> {
     let loader = Loader::new(&args.device.for_few(), Rules::default())?;
     let runs = Runs::open(&args.store)?;
@@ -62,7 +62,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
     server.run(&interrupt.flag())
 }
 
-/// The model of a store as an analyst.
+/// An analyst with a model of a store.
 fn analyst(loader: &Loader, store: &Store, model: &ModelId, leaves: usize) -> anyhow::Result<Box<dyn Analyst>> {
     let source = ModelSource::Store {
         location: store.location().to_owned(),

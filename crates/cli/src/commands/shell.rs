@@ -1,4 +1,4 @@
-//! `tengen completions` and `tengen man`: what shells and `man` know about the program, made from its own arguments.
+//! `tengen completions` and `tengen man`: shell completions and manual pages, made from the program's own arguments.
 
 use std::path::{Path, PathBuf};
 
@@ -33,10 +33,9 @@ pub(crate) struct ManArgs {
     markdown: bool,
 }
 
-/// Columns of the text in Markdown pages.
+/// The width of the text in Markdown pages.
 const COLUMNS: usize = 100;
 
-/// Prints the script.
 pub(crate) fn completions(args: CompletionsArgs) -> anyhow::Result<()> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut crate::Cli::command(), "tengen", &mut script);
@@ -68,7 +67,7 @@ fn markdown(folder: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Adds the name, the first sentence, and the page of a command without subcommands, or of all below it.
+/// Adds the name, the first sentence, and the page of a command or, if it has subcommands, of every command below it.
 fn help_pages(command: &clap::Command, pages: &mut Vec<(String, String, String)>) {
     let shown = command
         .get_subcommands()
@@ -90,7 +89,6 @@ fn file_of(name: &str) -> String {
     format!("{}.md", name.replace(' ', "-"))
 }
 
-/// Writes the pages.
 pub(crate) fn man(args: ManArgs) -> anyhow::Result<()> {
     let folder = &args.folder;
     let failed = || format!("cannot write manual pages into {}", folder.display());

@@ -33,7 +33,7 @@ pub(crate) struct StageArgs {
 }
 
 impl StageArgs {
-    /// Checks that a stage that computes on one device gets no more.
+    /// Checks, for a stage that computes on one device, that no more are named.
     ///
     /// # Errors
     /// If several devices are named.
@@ -85,8 +85,8 @@ impl StageArgs {
         Ok(run)
     }
 
-    /// [`StageArgs::open`] for a process that others have started and will not look after: if the store cannot be
-    /// reached, tries again for as long as a run would wait. Credentials and buckets do not appear by waiting.
+    /// Like [`StageArgs::open`], for a process that nobody looks after: if the store cannot be reached, tries again for
+    /// as long as a run would wait. Missing credentials or buckets are errors at once.
     pub(crate) fn open_patiently(&self, interrupt: &Interrupt) -> anyhow::Result<Opened> {
         let patience = Duration::from_secs_f64(LoopConfig::default().patience_seconds);
         let began = Instant::now();

@@ -1,4 +1,4 @@
-//! `tengen sweep`: compares settings by what runs learn with them.
+//! `tengen sweep`: compares settings by how strong runs become with them.
 
 use std::path::{Path, PathBuf};
 
@@ -64,7 +64,7 @@ pub(crate) struct Args {
     table: TableArgs,
 }
 
-/// Trains, rates and compares.
+/// Trains the runs, rates their models, and compares the arms.
 pub(crate) fn run(args: Args) -> anyhow::Result<()> {
     args.device.check()?;
     let plan = Plan::load(&args.file)?;
@@ -120,7 +120,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
     }
 }
 
-/// Rejects a folder that is not empty and not a sweep's.
+/// Rejects a folder that is neither empty nor a sweep's.
 fn reject_other_folders(folder: &Path) -> anyhow::Result<()> {
     let shown = folder.display();
     if shown.to_string().contains("://") {

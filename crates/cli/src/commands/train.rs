@@ -160,7 +160,7 @@ fn on_games(args: &Args, file: &Path, interrupt: &Interrupt) -> anyhow::Result<(
     }
 }
 
-/// Shows the steps of training on games.
+/// A progress bar for training on games.
 pub(crate) fn step_bar() -> impl FnMut(Step) {
     let mut bar = None;
     move |step| {

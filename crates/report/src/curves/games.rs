@@ -1,11 +1,11 @@
-//! Curves of self-play: its games, and how fast they come.
+//! Curves of self-play: its games, and its speed.
 
 use super::Curves;
 use crate::metrics::{Selfplay, Train};
 use crate::plot::{Axis, Plot, Series, Shape, Tone};
 
 impl Curves<'_> {
-    /// What the self-play games look like, over the time of the run.
+    /// Figures of the self-play games over the time of the run.
     pub(crate) fn games(&self) -> Vec<Plot> {
         vec![
             self.over_time(
@@ -49,7 +49,7 @@ impl Curves<'_> {
         ]
     }
 
-    /// Speeds and sizes over the time of the run.
+    /// Speeds, shares of time, and sizes over the time of the run.
     pub(crate) fn throughput(&self) -> Vec<Plot> {
         let trained = |(at, train): &(f64, &Train)| (at / self.time_unit(), train.positions_per_second);
         let trained = self.train.iter().map(trained).collect();
@@ -158,7 +158,7 @@ impl Curves<'_> {
     }
 }
 
-/// The share of the time of self-play's threads in which searches descended or absorbed predictions.
+/// The share of their time that the threads of self-play spent on descending and on absorbing predictions.
 fn search_share(games: &Selfplay) -> f64 {
     games.descend_share + games.absorb_share
 }

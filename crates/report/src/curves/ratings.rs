@@ -57,7 +57,7 @@ impl Curves<'_> {
     }
 }
 
-/// The gate match that each model has played as a candidate, the newest of several.
+/// The gate match that each model played as a candidate; if there are several, the newest.
 pub(crate) fn gate_matches(events: &[Event]) -> BTreeMap<&str, &Gate> {
     let played = events.iter().filter_map(|event| match &event.measured {
         Measured::Gate(gate) if gate.games > 0 && !gate.champion.is_empty() => Some(gate),
@@ -66,12 +66,12 @@ pub(crate) fn gate_matches(events: &[Event]) -> BTreeMap<&str, &Gate> {
     played.map(|gate| (gate.candidate.as_str(), gate)).collect()
 }
 
-/// The interval that a curve shows of each rating. An end without a bound is infinite; where nothing is known, both
-/// ends are the rating itself.
+/// The interval to show for each rating. An unbounded end is infinite; if neither end is bounded, both are the rating
+/// itself.
 ///
-/// If players outside the run fix the scale, it is the rating's own. Otherwise that would be the interval of the
-/// distance from the run's first model, which is far below all others: it is nearly the same for all of them, and does
-/// not tell a model from the one before. The interval of its gate match does.
+/// If players outside the run fix the scale, this is the rating's own interval. Otherwise, that interval would measure
+/// the distance from the run's first model, which is far weaker than all others. It would be nearly the same for all
+/// models and could not tell a model from the one before. The interval of its gate match can.
 pub(crate) fn intervals(ratings: &[Rating], events: &[Event]) -> Vec<(f64, f64)> {
     let elo: BTreeMap<&str, f64> = ratings
         .iter()
@@ -100,7 +100,7 @@ pub(crate) fn intervals(ratings: &[Rating], events: &[Event]) -> Vec<(f64, f64)>
     ratings.iter().map(interval).collect()
 }
 
-/// An anchor's Elo as far as its games tell.
+/// An anchor's Elo, or the bound on it that its games give.
 fn known(anchor: &Anchor) -> String {
     match (anchor.low.is_finite(), anchor.high.is_finite()) {
         _ if anchor.pinned => format!("{:.0}", anchor.elo),
@@ -111,7 +111,7 @@ fn known(anchor: &Anchor) -> String {
     }
 }
 
-/// Milliseconds within which one rating writes all of its events.
+/// The milliseconds within which one rating writes all of its events.
 const ONE_RATING_MS: i64 = 60_000;
 
 /// The anchors of the newest rating, weakest first.
@@ -230,7 +230,7 @@ mod tests {
             })
         };
         let mut measured = vec![
-            // Won every game: as read from a file, an unbounded end is not a number.
+            // Won every game. In a file, an unbounded end is null, which is read as NaN.
             gate("b", "a", 318.0, f64::NAN),
             gate("c", "b", -37.0, 82.0),
             // Its opponent is not rated, so its own interval is all there is.
@@ -247,7 +247,7 @@ mod tests {
         let (known, unbounded) = ((1383.0, 1502.0), f64::INFINITY);
         let expected = [(0.0, unbounded), (318.0, unbounded), known, (1120.0, unbounded)];
         assert_eq!(shown(&measured), expected);
-        // Against players outside the run, the distance from them is what counts.
+        // With players outside the run, the distance from them is what counts.
         measured.push(Measured::Rating(Rating {
             low: 1850.0,
             high: 1950.0,

@@ -125,8 +125,8 @@ impl Curves<'_> {
         ]
     }
 
-    /// The losses of the second half of the steps, each in percent of its mean there. A change of a hundredth can be
-    /// seen, which on the axis of the whole run it cannot.
+    /// The losses of the second half of the steps, each in percent of its mean there. They show changes of one percent,
+    /// which are too small to see on the axis of the whole run.
     fn late_losses(&self) -> Plot {
         let half = self.train.last().map_or(0, |last| last.1.step) / 2;
         let late: Vec<&Train> = self.train.iter().map(|at| at.1).filter(|at| at.step >= half).collect();
@@ -145,7 +145,7 @@ impl Curves<'_> {
     }
 }
 
-/// The curves of all losses, each made from its name, its color, and its figure.
+/// The curves of all losses; `curve` makes each from its name, color, and figure.
 fn loss_curves(curve: impl Fn(&'static str, Tone, fn(&Train) -> f64) -> Series) -> Vec<Series> {
     vec![
         curve("total", Tone::Gray, |train| train.total_loss),

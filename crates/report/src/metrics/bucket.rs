@@ -1,4 +1,4 @@
-//! Metrics of runs in a bucket: every process publishes its lines there, so that reports on other machines have them.
+//! Metrics of runs in a bucket. Every process publishes its lines there, so that reports on other machines have them.
 
 use std::collections::HashSet;
 use std::fs;
@@ -14,20 +14,20 @@ use tengen_store::{Store, StoreError};
 
 use super::{Event, FOLDER, each_local_line};
 
-/// The time from one part to the next, for a process that has run for so long: parts get larger as a run gets older, so
-/// that a week makes some 600 of them.
+/// The time until the next part, for a process that has run for `age`. Parts get larger as a run gets older, so that a
+/// week makes some 800 of them.
 fn pace(age: Duration) -> Duration {
     (age / 50).clamp(Duration::from_secs(60), Duration::from_secs(900))
 }
 
-/// Publishes the lines of this process from a thread of its own, so that nobody waits for the bucket.
+/// Publishes the lines of this process from its own thread, so that nobody waits for the bucket.
 pub(super) struct Publisher {
     lines: Option<Sender<Vec<u8>>>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Publisher {
-    /// Begins a session of this name, which must be its own.
+    /// Begins a session. No other session may have its name.
     pub(super) fn start(store: &Store, session: &str) -> io::Result<Publisher> {
         let (lines, arriving) = mpsc::channel();
         let session = Session {
@@ -43,16 +43,16 @@ impl Publisher {
         })
     }
 
-    /// Takes a line, with its end.
+    /// Takes a line, including the newline at its end.
     pub(super) fn send(&self, line: &[u8]) {
         if let Some(lines) = &self.lines {
-            // The thread ends before this only if it panics.
+            // The thread ends before the sender is dropped only if it panics.
             let _ = lines.send(line.to_vec());
         }
     }
 }
 
-/// Publishes what is left.
+/// Publishes the remaining lines.
 impl Drop for Publisher {
     fn drop(&mut self) {
         drop(self.lines.take());
@@ -66,7 +66,7 @@ impl Drop for Publisher {
 struct Session {
     store: Store,
     folder: String,
-    /// How many parts are published.
+    /// The number of published parts.
     parts: u32,
     /// Lines that are not published yet.
     waiting: Vec<u8>,
@@ -90,7 +90,7 @@ impl Session {
         }
     }
 
-    /// Gathers lines until a part is due. Whether there will be no more.
+    /// Gathers lines until a part is due. Returns whether there will be no more.
     fn gather(&mut self, arriving: &Receiver<Vec<u8>>, due: Instant) -> bool {
         loop {
             match arriving.recv_timeout(due.saturating_duration_since(Instant::now())) {
@@ -111,7 +111,7 @@ impl Session {
                 self.waiting.clear();
                 Ok(())
             }
-            // An earlier try has written it after all, with fewer lines; readers take each line once.
+            // An earlier try has written this part after all, with fewer lines. Readers take each line once.
             Err(StoreError::Taken { .. }) => {
                 self.parts += 1;
                 self.publish()
@@ -121,31 +121,31 @@ impl Session {
     }
 }
 
-/// Lines with one more that holds their SHA-256.
+/// The lines, followed by one that holds their SHA-256.
 fn sealed(lines: &[u8]) -> Vec<u8> {
     let seal = format!("{{\"sha256\":\"{}\"}}\n", sha256_hex(lines));
     [lines, seal.as_bytes()].concat()
 }
 
-/// The lines of a part; `None` if they are not what was published.
+/// The lines of a part; `None` if they do not match its SHA-256.
 fn unsealed(part: &[u8]) -> Option<&[u8]> {
     let end = part.strip_suffix(b"\n")?.iter().rposition(|&byte| byte == b'\n')? + 1;
     let (lines, _) = part.split_at(end);
     (part == sealed(lines)).then_some(lines)
 }
 
-/// Hands over every event of a run in a bucket once: what its processes have published, and then what this machine's
-/// own files in the scratch folder hold besides. Parts that are damaged are named among the problems, and skipped.
+/// Passes every event of a run in a bucket to `take` once: first what its processes have published, then what only this
+/// machine's files in the scratch folder hold. Skips damaged parts and names them in `problems`.
 ///
 /// # Errors
-/// If the bucket or a file of this machine cannot be read.
+/// If the bucket or a file on this machine cannot be read.
 pub(super) fn read(
     store: &Store,
     scratch: &Path,
     problems: &mut Vec<String>,
     take: &mut dyn FnMut(Event),
 ) -> anyhow::Result<()> {
-    // Hashes suffice: should two lines ever share one, a curve lacks a point.
+    // Hashes suffice: if two lines ever share one, a curve only lacks a point.
     let mut known = HashSet::new();
     let mut once = |line: &[u8]| {
         if known.insert(hash(line)) {
@@ -168,7 +168,7 @@ fn hash(line: &[u8]) -> u64 {
     hasher.finish()
 }
 
-/// The bytes of a part, from its copy on this machine if there is one: a part never changes.
+/// The bytes of a part, from its copy on this machine if there is one, because a part never changes.
 fn part(store: &Store, copy: &Path, path: &str, size: u64) -> Result<Vec<u8>, StoreError> {
     if let Ok(bytes) = fs::read(copy)
         && bytes.len() as u64 == size
@@ -177,7 +177,7 @@ fn part(store: &Store, copy: &Path, path: &str, size: u64) -> Result<Vec<u8>, St
         return Ok(bytes);
     }
     let bytes = store.files().require(path)?.to_vec();
-    // Without a copy, it is read from the bucket again next time.
+    // If the copy cannot be written, the next report reads the part from the bucket again.
     let _ = copy
         .parent()
         .map(fs::create_dir_all)

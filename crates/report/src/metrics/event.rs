@@ -1,4 +1,4 @@
-//! One measurement event and its JSON form.
+//! The events that a run measures, and their JSON form.
 
 use serde::{Deserialize, Serialize};
 use tengen_store::Operations;
@@ -15,15 +15,15 @@ pub struct Event {
     pub measured: Measured,
 }
 
-/// The kinds of events, one for each part of a run that is measured.
+/// The kinds of events.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum Measured {
-    /// A process that begins the run or resumes it.
+    /// A process began or resumed the run.
     Start(Start),
     /// Training steps since the previous event.
     Train(Train),
-    /// How well the network predicts games that it is not trained on.
+    /// How well the network predicts held-out games, which it is not trained on, and the training window.
     Validation(Validation),
     /// Self-play since the previous event.
     Selfplay(Selfplay),
@@ -37,7 +37,7 @@ pub enum Measured {
     Anchor(Anchor),
 }
 
-/// A number or text that may be unknown: absent from a line of an older version, or null because JSON has no NaN.
+/// A value that may be unknown: absent from a line of an older version, or null because JSON has no NaN.
 trait Figure {
     fn unknown() -> Self;
     /// The value as a point on a curve; `None` if it is not a number or has no value.
@@ -150,7 +150,8 @@ figures! {
 }
 
 figures! {
-    /// The averaged weights on positions of held-out games, which are never trained on, and of the training window.
+    /// How well the averaged weights predict positions of held-out games, which are never trained on, and of the
+    /// training window.
     struct Validation {
         /// Optimizer steps since the run began.
         step: u64,
@@ -199,14 +200,14 @@ figures! {
     }
 }
 
-/// Batches that were padded to the same number of rows.
+/// GPU batches that were padded to the same number of rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GpuBucket {
     /// Rows of each batch.
     pub rows: u64,
     /// Number of batches.
     pub batches: u64,
-    /// Rows that were asked for, in all of them.
+    /// Rows that were asked for, in all batches together.
     pub asked: u64,
 }
 
@@ -268,7 +269,7 @@ figures! {
         gpu_prediction_share: f64,
         /// Share of the time in which a GPU had a training step, 0 to 1; waiting for predictions counts.
         gpu_training_share: f64,
-        /// Share of the rows that GPUs predicted which only fill up their batches, 0 to 1.
+        /// Share of the rows predicted by GPUs that only pad their batches, 0 to 1.
         gpu_padding_share: f64,
         /// The batches of all GPUs by the number of rows that they were padded to, the smallest first.
         gpu_buckets: Vec<GpuBucket>,
@@ -288,13 +289,13 @@ figures! {
         store_requests_per_minute: f64,
         /// Requests to the store per finished game.
         store_requests_per_game: f64,
-        /// Mean time that a request to the store took, milliseconds.
+        /// Mean time of a request to the store, in milliseconds.
         store_latency_ms: f64,
     }
 }
 
 impl Selfplay {
-    /// Adds what was asked of the store in so many seconds in which so many games were finished.
+    /// Adds the figures of the operations on the store during these seconds, in which this many games were finished.
     #[must_use]
     pub fn with_store(self, asked: Operations, games: u64, seconds: f64) -> Selfplay {
         Selfplay {
@@ -374,7 +375,7 @@ figures! {
     }
 }
 
-/// What a process begins or resumes a run with.
+/// What a process began or resumed a run with.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Start {
@@ -392,11 +393,11 @@ pub struct Start {
     pub cores: u64,
     /// Threads of self-play.
     pub workers: u64,
-    /// Games that they play at once.
+    /// Games that these threads play at once.
     pub games_at_once: u64,
     /// The configuration that this one is compared with, such as `configs/5x5.toml`.
     pub compared_with: String,
-    /// The settings in which the two differ, each as `key = value (value there)`.
+    /// The settings in which the two differ, each as `key = value (compared value)`.
     pub differences: Vec<String>,
 }
 
@@ -482,7 +483,7 @@ impl Event {
             Measured::Selfplay(selfplay) => selfplay.scalars(),
             Measured::Gate(gate) => gate.scalars(),
             Measured::Model(model) => model.scalars(),
-            // Which scale it is on is no curve.
+            // The kind of scale is not a curve.
             Measured::Rating(rating) => {
                 let mut scalars = rating.scalars();
                 scalars.retain(|(name, _)| *name != "anchored");

@@ -4,7 +4,7 @@
 //! `<utc ms>-<pid>.jsonl` and `events.out.tfevents.<utc s>.tengen.<pid>`. The JSON lines are authoritative; the
 //! TensorBoard file repeats their numbers (`tensorboard --logdir STORE/metrics --reload_multifile true`).
 //!
-//! If the store is a bucket, these files are in its scratch folder, and the lines are published in the bucket, too.
+//! If the store is a bucket, these files are in its scratch folder, and the lines are also published in the bucket.
 
 mod bucket;
 mod event;
@@ -38,13 +38,13 @@ struct Files {
     /// Whether the last line may be incomplete, for example because the disk was full.
     torn: bool,
     events: EventFile,
-    /// If the store is a bucket.
+    /// Present if the store is a bucket.
     publisher: Option<Publisher>,
 }
 
 impl Metrics {
-    /// Creates this process's two files in `metrics/` of `folder`, and the folder if needed: the store's own folder, or
-    /// the scratch folder of a bucket, in which the lines are published as well.
+    /// Creates this process's two files in `metrics/` of `folder`, and that folder if needed. `folder` is the store's
+    /// own or, for a bucket, its scratch folder; the lines are then published in the bucket, too.
     ///
     /// # Errors
     /// If the files cannot be created, for example in a read-only store.
@@ -59,7 +59,7 @@ impl Metrics {
         Ok(metrics)
     }
 
-    /// Creates this process's two files in `metrics/` of the store at `store_folder`, and the folder if needed.
+    /// Creates this process's two files in `metrics/` of `store_folder`, and that folder if needed.
     pub(crate) fn open(store_folder: &Path) -> anyhow::Result<Metrics> {
         let folder = store_folder.join(FOLDER);
         let about = || format!("cannot create the metrics files in {}", folder.display());
@@ -95,14 +95,14 @@ impl Metrics {
         if files.torn {
             line.insert(0, b'\n');
         }
-        // One write per line, so a process killed at any moment leaves whole lines.
+        // One write per line, so that a process killed at any moment leaves whole lines.
         files.torn = true;
         files.lines.write_all(&line).context("cannot write a line of metrics")?;
         files.torn = false;
         files.events.append(event).context("cannot write a TensorBoard event")
     }
 
-    /// Records a measurement of now. A failure to write it, such as on a full disk, is only logged.
+    /// Records a measurement with the current time. A failure to write it, such as on a full disk, is only logged.
     pub fn note(&self, elapsed_seconds: f64, measured: Measured) {
         if let Err(error) = self.record(&Event::now(elapsed_seconds, measured)) {
             tracing::warn!("cannot record a measurement: {error:#}");
@@ -110,10 +110,10 @@ impl Metrics {
     }
 }
 
-/// The time of a run so far, in seconds, by its newest event.
+/// The run time so far according to the newest event, in seconds.
 ///
 /// # Errors
-/// As reading the metrics for a report.
+/// If the metrics exist but cannot be read.
 pub fn elapsed_seconds(store: &Store) -> anyhow::Result<f64> {
     let (mut newest, mut elapsed) = (i64::MIN, 0.0);
     read_each(store, &mut Vec::new(), &mut |event| {
@@ -124,9 +124,9 @@ pub fn elapsed_seconds(store: &Store) -> anyhow::Result<f64> {
     Ok(elapsed)
 }
 
-/// Hands over every event of a store: those of one process in chronological order, those of an earlier process first.
-/// Skips lines that cannot be read, such as a last line cut short by a crash or an event of a later version; a store
-/// without metrics has no events. Adds a sentence to `problems` for what is damaged.
+/// Passes every event of a store to `take`, each process's in chronological order, and earlier processes first. Skips
+/// lines that cannot be read, such as a last line cut short by a crash or an event of a later version. A store without
+/// metrics has no events. Adds a sentence to `problems` for every damaged part.
 ///
 /// # Errors
 /// If the store or a file in it exists but cannot be read.
@@ -139,8 +139,8 @@ pub(crate) fn read_each(store: &Store, problems: &mut Vec<String>, take: &mut dy
     }
 }
 
-/// Hands over every line of the files in `metrics/` of a folder, in the order of their names. Never holds more than one
-/// line.
+/// Passes every line of the files in `metrics/` of a folder to `take`, file by file in the order of their names. Holds
+/// only one line at a time.
 fn each_local_line(folder: &Path, take: &mut dyn FnMut(&[u8])) -> anyhow::Result<()> {
     for path in local_files(folder)? {
         each_line(&path, take).with_context(|| format!("cannot read {}", path.display()))?;
@@ -148,7 +148,7 @@ fn each_local_line(folder: &Path, take: &mut dyn FnMut(&[u8])) -> anyhow::Result
     Ok(())
 }
 
-/// The files of lines in `metrics/` of a folder, in the order of their names.
+/// The JSON line files in `metrics/` of a folder, in the order of their names.
 fn local_files(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
     let folder = folder.join(FOLDER);
     if !folder.is_dir() {

@@ -53,7 +53,7 @@ impl<W: Write> EventFile<W> {
     }
 }
 
-/// CRC-32C, rotated and shifted so that checksums of data containing checksums stay meaningful.
+/// CRC-32C, rotated and offset so that checksums of data that contains checksums stay meaningful.
 fn masked_crc(bytes: &[u8]) -> u32 {
     crc32c::crc32c(bytes).rotate_right(15).wrapping_add(0xa282_ead8)
 }

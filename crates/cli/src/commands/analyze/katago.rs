@@ -7,7 +7,7 @@ use anyhow::{Context, anyhow};
 
 use tengen_gtp::json::{SettingError, Settings};
 
-/// Options of `katago analysis`, which take a single hyphen in KataGo.
+/// Options of `katago analysis`, which KataGo writes with a single hyphen.
 const OPTIONS: [&str; 4] = ["-model", "-config", "-override-config", "-quit-without-waiting"];
 
 /// The words of a command line, with the single-hyphen options of `katago analysis` converted for clap.

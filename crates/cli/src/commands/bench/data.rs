@@ -1,4 +1,4 @@
-//! `tengen bench data`: games to shards and back, and samples from the window.
+//! `tengen bench data`: measures writing and reading shards, and drawing samples from the window.
 
 use std::time::Duration;
 
@@ -152,13 +152,13 @@ fn draw(source: &SampleSource, args: &Args, length: Duration) -> anyhow::Result<
     })
 }
 
-/// Replays every game, as a reader of shards does once.
+/// Replays every game, as a reader does the first time it reads a shard.
 fn check(games: &[GameRecord]) -> anyhow::Result<usize> {
     games.iter().try_for_each(|game| game.validate().map(drop))?;
     Ok(games.len())
 }
 
-/// Positions per second that `work` handles, when each call handles `positions`.
+/// The positions per second that `work` handles if each call handles `positions`.
 fn repeat(length: Duration, positions: usize, mut work: impl FnMut() -> anyhow::Result<usize>) -> anyhow::Result<f64> {
     let watch = Watch {
         start: std::time::Instant::now(),

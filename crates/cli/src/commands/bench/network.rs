@@ -1,4 +1,4 @@
-//! `tengen bench network`: raw batched inference and nothing else.
+//! `tengen bench network`: measures batched inference alone.
 
 use std::thread;
 use std::time::Instant;

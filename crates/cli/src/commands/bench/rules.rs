@@ -1,4 +1,4 @@
-//! `tengen bench rules`: whole games by the rules core alone, on one thread.
+//! `tengen bench rules`: measures whole games in the rules core alone, on one thread.
 
 use tengen_rng as rng;
 use tengen_rules::{Position, Size, playout};
@@ -38,7 +38,6 @@ enum Workload {
     Scan,
 }
 
-/// Measures games under the rules.
 pub(super) fn run(args: Args) -> anyhow::Result<()> {
     let mut rng = rng::stream(args.common.seed, &[]);
     let start = Position::new(args.size);

@@ -1,4 +1,4 @@
-//! `tengen bench search`: the search without a network.
+//! `tengen bench search`: measures the search without a network.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! `tengen bench selfplay`: self-play as in a run, without files.
+//! `tengen bench selfplay`: measures self-play as in a run, without files.
 
 use std::str::FromStr;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -146,7 +146,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
 }
 
 impl Predictors {
-    /// Networks with random weights; the threads are bound to the devices in turn.
+    /// Networks with random weights. The devices are assigned to the threads in turn.
     fn networks(args: &Args, devices: Devices) -> anyhow::Result<Predictors> {
         let weights = Weights::random(&args.network, args.common.seed)?;
         let device = DeviceArgs {

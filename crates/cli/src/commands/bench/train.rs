@@ -1,4 +1,4 @@
-//! `tengen bench train`: training steps on games played without a network.
+//! `tengen bench train`: measures training steps on games played without a network.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! `tengen config check`: whether configurations are valid.
+//! `tengen config check`: checks whether configurations are valid.
 
 use anyhow::bail;
 use serde::Serialize;
@@ -48,7 +48,6 @@ struct Answer {
     configs: Vec<Checked>,
 }
 
-/// Checks the configurations one by one.
 pub(super) fn run(args: Args) -> anyhow::Result<()> {
     let configs: Vec<Checked> = args.configs.iter().map(|config| check(config)).collect();
     let bad = configs.iter().filter(|checked| !checked.ok).count();

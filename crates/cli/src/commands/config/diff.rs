@@ -1,4 +1,4 @@
-//! `tengen config diff`: the keys in which two configurations differ.
+//! `tengen config diff`: prints the keys in which two configurations differ.
 
 use serde::Serialize;
 use toml::Value;

@@ -1,4 +1,4 @@
-//! `tengen config show`: every key of a configuration with its value.
+//! `tengen config show`: prints every key of a configuration with its value.
 
 use crate::output;
 

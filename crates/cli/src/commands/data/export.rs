@@ -158,7 +158,8 @@ pub(super) fn with_progress(
     dataset.or_else(|error| usage_or_failure(error, &interrupt))
 }
 
-/// Contradictory options are a usage error, a signal is not a failure, and everything else is one.
+/// Turns contradictory options into a usage error and a stop by a signal into [`Interrupt::outcome`]. Everything else
+/// is a failure.
 pub(super) fn usage_or_failure<T>(error: DatasetError, interrupt: &Interrupt) -> anyhow::Result<T> {
     Err(match error {
         DatasetError::Options(reason) => output::usage(reason),

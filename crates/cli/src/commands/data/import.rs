@@ -12,7 +12,7 @@ use tengen_store::{Create, Store, StoreError, sha256_hex};
 use crate::interrupt::Interrupt;
 use crate::output::{self, counted, result, say, thousands};
 
-/// Number of rejected games shown; the report lists all of them.
+/// The most rejected games and files with problems to print; the report lists all rejected games.
 const SHOWN: usize = 10;
 
 /// Replay SGF games under exact rules and keep the legal ones, scored by count
@@ -220,7 +220,7 @@ fn write_report(file: Option<&Path>, store: Option<&Store>, report: &ImportRepor
     Ok(Some(format!("{}/{path}", store.location())))
 }
 
-/// The error that the command ends with, if any.
+/// Fails if the command ends with an error.
 fn verdict(done: &Done<'_>) -> anyhow::Result<()> {
     let report = done.report;
     if !done.complete {

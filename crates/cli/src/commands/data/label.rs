@@ -74,7 +74,7 @@ pub(crate) struct Args {
     json: bool,
 }
 
-/// Labels the games, or as many as are done when the user stops it.
+/// Labels the games, or as many as are finished when the user stops it.
 pub(super) fn run(args: Args) -> anyhow::Result<()> {
     let interrupt = Interrupt::listen("Stopping; finished shards are kept, the same command continues…")?;
     let asked = (args.visits, !args.no_ownership);

@@ -1,4 +1,4 @@
-//! How many of a store's newest games its run still needs.
+//! Decides how many of a store's newest positions to keep, because its run may still train on them.
 
 use anyhow::{Context, bail};
 use serde::Deserialize;
@@ -18,7 +18,7 @@ struct Reach {
     window: WindowConfig,
 }
 
-/// Positions to keep: the requested number, if it covers the window; by default, twice the window.
+/// The number of newest positions to keep: the requested one, which must cover the window, or twice the window.
 ///
 /// # Errors
 /// If the store has no configuration and no number is requested, or the requested number is less than the window.

@@ -1,4 +1,4 @@
-//! `tengen data sample`: random games or positions of a store, shown or written as a small dataset.
+//! `tengen data sample`: shows random games or positions of a store, or writes them as a small dataset.
 
 use std::path::PathBuf;
 

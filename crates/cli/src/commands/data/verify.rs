@@ -60,11 +60,11 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
     }
 }
 
-/// What is wrong with the files whose contents the store itself does not know.
+/// Checks files whose contents the store itself does not understand, and says what is wrong with them.
 fn wrong_contents(store: &Store) -> anyhow::Result<Vec<(String, String)>> {
     let mut wrong = tengen_matches::wrong_results(store)?;
     let path = "in_flight.json";
-    // A hash that does not match has been reported by the store.
+    // The store has already reported a hash that does not match.
     if let Some(Ok(games)) = store.files().get(path)?.as_ref().map(|bytes| unseal(path, bytes))
         && let Err(error) = Snapshot::from_bytes(&games)
     {

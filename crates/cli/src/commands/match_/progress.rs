@@ -53,7 +53,7 @@ struct Tally {
     ties: u64,
     losses: u64,
     pairs: Pentanomial,
-    /// A's points in the finished game of pairs whose other game is still in progress.
+    /// A's points in the finished game of each pair whose other game is not finished yet.
     half_pairs: BTreeMap<usize, f64>,
 }
 
@@ -77,7 +77,7 @@ impl Tally {
         let a = self.wins as f64 + self.ties as f64 / 2.0;
         let b = self.losses as f64 + self.ties as f64 / 2.0;
         let estimate = EloEstimate::of(self.wins, self.ties, self.losses, &self.pairs);
-        // A running match may be looked at anytime, so only the always-valid bounds apply.
+        // People may look at a running match at any time, so only the always-valid bounds apply.
         let bounds = ConfidenceSequence::of(&self.pairs);
         let bounds = match (bounds.elo_low, bounds.elo_high) {
             (None, None) => "no bounds yet".to_owned(),

@@ -1,4 +1,4 @@
-//! What a model is, in words.
+//! Describes models in words.
 
 use tengen_exchange::ModelSummary;
 use tengen_model::ModelInfo;

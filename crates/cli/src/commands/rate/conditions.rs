@@ -9,10 +9,11 @@ use tengen_store::{MatchFile, Store};
 use crate::arguments;
 use crate::output::usage;
 
-/// The komi of 9x9 on CGOS, the server whose ratings are used for GNU Go.
+/// The komi of 9x9 games on CGOS, the server that GNU Go's rating comes from.
 const CGOS_KOMI: Komi = Komi::from_half_points(14);
 
-/// The board, komi, and rules: as asked, otherwise those of the run.
+/// The board, komi, and rules as asked. By default, the board and the rules are the run's; komi is that of its last
+/// ratings on this board, or else that of CGOS on 9x9, or else fair.
 pub(super) fn conditions(store: &Store, asked: Asked) -> anyhow::Result<Conditions> {
     let run = store.run_info()?;
     let size = match (asked.size, run.as_ref().and_then(|run| run.sizes.first())) {
@@ -61,7 +62,7 @@ fn last_komi(store: &Store, size: Size) -> anyhow::Result<Option<Komi>> {
     Ok(newest.map(|(_, komi)| komi))
 }
 
-/// The komi that the champion considers fair.
+/// Fair komi according to the champion, bounded by the board's area.
 fn fair_komi(store: &Store, size: Size) -> anyhow::Result<Option<Komi>> {
     let Some((_, champion)) = store.models().champion()? else {
         return Ok(None);
@@ -72,7 +73,7 @@ fn fair_komi(store: &Store, size: Size) -> anyhow::Result<Option<Komi>> {
     Ok(info.fair_komi(size).map(bounded))
 }
 
-/// Whether this is the board of the ratings known for GNU Go.
+/// Whether this is the board of GNU Go's known rating.
 fn is_9x9(size: Size) -> bool {
     size.width() == 9 && size.height() == 9
 }

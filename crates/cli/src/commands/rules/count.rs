@@ -38,7 +38,7 @@ pub(crate) fn perft(args: Perft) -> anyhow::Result<()> {
     let mut counts = Vec::new();
     for depth in 0..=args.depth as usize {
         let count = tengen_counts::perft(&mut position, depth);
-        // At once, because the next length can take hours.
+        // Print it now, because the next length can take hours.
         if !args.json {
             output::result(format!("{depth:>3}  {:>20}", output::thousands(count)));
         }
@@ -94,7 +94,7 @@ pub(crate) fn positions(args: Positions) -> anyhow::Result<()> {
     print_count(args.json, count, args.size, None)
 }
 
-/// The largest boards whose games are counted: 2x2 takes about an hour, the next size would take years.
+/// The largest boards whose games are counted. 2x2 takes about an hour; the next size would take years.
 const MOST_POINTS_OF_GAMES: usize = 4;
 
 pub(crate) fn games(args: Games) -> anyhow::Result<()> {
@@ -123,7 +123,7 @@ pub(crate) fn games(args: Games) -> anyhow::Result<()> {
     print_count(args.json, count, args.size, Some(&rules))
 }
 
-/// Prints one exact count, given as a decimal string of any length.
+/// Prints an exact count, given as a decimal string of any length.
 fn print_count(json: bool, count: String, size: Size, rules: Option<&str>) -> anyhow::Result<()> {
     if !json {
         output::result(count);

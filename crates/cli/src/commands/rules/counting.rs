@@ -1,4 +1,4 @@
-//! Counting a board for `tengen rules score` and `show`: dead stones, life by search, territory, and prisoners.
+//! Counts a board for `tengen rules score` and `show`: dead stones, life by search, territory, and prisoners.
 
 use anyhow::bail;
 use serde::Serialize;
@@ -31,7 +31,7 @@ pub(super) struct CountArgs {
 /// Names of points.
 type Names = Vec<String>;
 
-/// Parses names of points, separated by commas or blanks; `none` is no point.
+/// Parses names of points, separated by commas or blanks; `none` means no points.
 fn names(text: &str) -> Result<Names, String> {
     if text.trim().eq_ignore_ascii_case("none") {
         return Ok(Vec::new());
@@ -55,7 +55,7 @@ pub(super) struct Counted {
     pub(super) margin: Option<f32>,
     /// One stone of each chain whose undecided life affects the count.
     pub(super) undecided: Vec<String>,
-    /// Points of Black's area, without dead stones that were named.
+    /// Points of Black's area, once the dead stones are removed.
     pub(super) black_area: usize,
     /// Points of White's area.
     pub(super) white_area: usize,
@@ -72,7 +72,7 @@ pub(super) struct Counted {
 }
 
 impl CountArgs {
-    /// Whether the arguments name stones, which are those of one board.
+    /// Whether the arguments name stones, which can only be those of one board.
     pub(super) fn names_stones(&self) -> bool {
         self.dead.is_some()
     }
@@ -153,7 +153,7 @@ impl CountArgs {
         (alive, undecided)
     }
 
-    /// What can decide the life of the chains that the search has not decided.
+    /// How to decide the life of chains that the search left undecided.
     pub(super) fn advice(&self) -> String {
         format!(
             "try --life-positions {}, or name the dead chains with --dead",
@@ -163,7 +163,7 @@ impl CountArgs {
 }
 
 impl Counted {
-    /// The board without these stones, not counted yet.
+    /// The areas and prisoners without these stones, before the board is counted.
     fn of(position: &Position, dead: &PointSet) -> Counted {
         let area = position.area_without(dead);
         let removed = |color| position.prisoners(color) + (*dead & position.stones(color)).len() as u32;
@@ -190,7 +190,7 @@ impl Counted {
         }
     }
 
-    /// Territory, prisoners and dead stones, one line each.
+    /// Territory, prisoners, and dead stones, one line each.
     pub(super) fn lines(&self) -> Vec<String> {
         let mut lines = Vec::new();
         if let (Some(black), Some(white)) = (self.black_territory, self.white_territory) {

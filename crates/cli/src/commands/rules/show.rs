@@ -84,7 +84,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
     ));
     counted.lines().into_iter().for_each(output::result);
     match counted.margin {
-        // Otherwise it is the margin of the area as it stands.
+        // Otherwise, it is the margin of the area as it stands, which is printed above.
         Some(margin) if counted.black_territory.is_some() || !counted.dead.is_empty() => {
             output::result(format!("count with komi {}: {}", args.komi, lead(margin)));
         }

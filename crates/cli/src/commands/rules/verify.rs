@@ -94,7 +94,7 @@ fn counting(progress: &CheckProgress) -> String {
     })
 }
 
-/// Reports skipped facts, so that they do not pass as checked.
+/// Reports skipped facts, so that they are not taken for checked ones.
 fn report_skipped(path: &Path, report: &OracleReport) {
     for (reason, count) in &report.skipped {
         let facts = output::counted(*count, "fact");

@@ -15,15 +15,15 @@ use crate::players::Loader;
 pub(crate) struct Matches<'a> {
     pub(crate) config: &'a MatchConfig,
     pub(crate) entrants: &'a [Entrant],
-    /// Where the games are kept, if anywhere.
+    /// The store that keeps the games, if any.
     pub(crate) store: Option<&'a Store>,
     pub(crate) device: DeviceArgs,
     pub(crate) interrupt: &'a Interrupt,
 }
 
 impl Matches<'_> {
-    /// Calls `play` with a function that plays the match of two players, given by index, and shows its progress as a
-    /// part of `matches` matches. That function returns `None` if the matches are to stop.
+    /// Calls `play` with a function that plays the match of two players, given by index, and shows its progress as one
+    /// of `matches` matches. That function returns `None` if the user stops the matches.
     pub(crate) fn with_progress<T>(
         &self,
         matches: usize,

@@ -16,7 +16,7 @@ pub(crate) struct TableArgs {
     pub(crate) json: bool,
 }
 
-/// Prints a tournament as JSON, or as text with its tables in Markdown if asked.
+/// Prints a tournament as JSON or as text, with tables in Markdown if asked.
 pub(crate) fn show(standing: &Standing, table: &TableArgs) -> anyhow::Result<()> {
     match table.json {
         true => output::json(standing),

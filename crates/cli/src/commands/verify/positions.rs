@@ -14,10 +14,10 @@ use tengen_search::Predictor;
 use crate::output;
 use crate::players::Loader;
 
-/// Where the positions and their labels are.
+/// The files of the positions, and what their labels are.
 pub(super) struct Source<'a> {
     pub(super) files: &'a [PathBuf],
-    /// Not labels but results of games are asked for, at these plies.
+    /// If set, the positions are those of games at these plies, labeled with the games' results.
     pub(super) results: Option<Range<usize>>,
 }
 
