@@ -32,7 +32,8 @@ impl RunConfig {
     pub fn changes(&self) -> anyhow::Result<Changes> {
         let own = self.table()?;
         let shipped = |&(file, text): &(&str, &str)| {
-            let config: RunConfig = toml::from_str(text).ok()?;
+            let table = keys::with_defaults(&toml::from_str(text).ok()?);
+            let config: RunConfig = table.try_into().ok()?;
             (config.name == self.name).then_some((format!("configs/{file}"), config.table().ok()?))
         };
         let (from, other) = (FILES.iter().find_map(shipped))

@@ -410,7 +410,7 @@ fn bad_overrides_are_named_with_the_fix() {
         ),
         (
             "gate.sprt.elo0=60",
-            "gate.sprt.elo1 is 50: expected more than elo0, which is 60",
+            "gate.sprt.elo1 is 0: expected more than elo0, which is 60",
         ),
         ("rules=japanese", "rules: "),
         (
@@ -455,7 +455,7 @@ fn conflicting_overrides_are_all_named() {
     // The key that becomes invalid is not among the overrides.
     let spread = message(&["gate.sprt.elo0=60", "gate.games=8"]);
     assert!(
-        spread.starts_with("--set gate.sprt.elo0=60 --set gate.games=8: gate.sprt.elo1 is 50"),
+        spread.starts_with("--set gate.sprt.elo0=60 --set gate.games=8: gate.sprt.elo1 is 0"),
         "{spread}"
     );
 }

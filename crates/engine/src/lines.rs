@@ -9,16 +9,17 @@ use crossbeam_channel::{Receiver, bounded};
 pub const LONGEST_LINE: usize = 1 << 20;
 
 /// Reads standard input on its own thread, so that the next line can interrupt a search. `note` sees every line when it
-/// arrives, before those in front of it are handled.
-pub fn read_lines(note: impl Fn(&[u8]) + Send + 'static) -> anyhow::Result<Receiver<Vec<u8>>> {
+/// arrives, before those in front of it are handled, and `None` at the end of the input.
+pub fn read_lines(note: impl Fn(Option<&[u8]>) + Send + 'static) -> anyhow::Result<Receiver<Vec<u8>>> {
     let (sender, lines) = bounded(64);
     let read = move || {
         for line in Lines::new(std::io::stdin().lock()) {
-            note(&line);
+            note(Some(&line));
             if sender.send(line).is_err() {
                 return;
             }
         }
+        note(None);
     };
     std::thread::Builder::new()
         .name("input".to_owned())

@@ -5,6 +5,7 @@ use statrs::distribution::{Beta, ContinuousCDF, Normal};
 
 use crate::null_as_nan::null_as_nan;
 use crate::pentanomial::Pentanomial;
+use crate::result::WinTieLoss;
 
 /// Quantile of the normal distribution for a 95% interval.
 pub(crate) const Z95: f64 = 1.959_963_984_540_054;
@@ -67,7 +68,14 @@ impl EloEstimate {
     ///
     /// Without pairs, the variance of single games is estimated from `wins`, `ties`, and `losses` in the same way.
     pub fn of(wins: u64, ties: u64, losses: u64, pairs: &Pentanomial) -> EloEstimate {
-        let games = (wins + ties + losses) as f64;
+        EloEstimate::without_repeats(&WinTieLoss { wins, ties, losses }, 0, pairs)
+    }
+
+    /// [`EloEstimate::of`] if so many of the games are copies of others, and `pairs` has none of them: the score is that
+    /// of all games, but copies do not make it surer.
+    pub(crate) fn without_repeats(all: &WinTieLoss, repeats: u64, pairs: &Pentanomial) -> EloEstimate {
+        let WinTieLoss { wins, ties, losses } = *all;
+        let games = (all.games() - repeats) as f64;
         if games == 0.0 {
             return EloEstimate {
                 elo: 0.0,
@@ -76,7 +84,7 @@ impl EloEstimate {
                 los: 0.5,
             };
         }
-        let score = (wins as f64 + ties as f64 / 2.0) / games;
+        let score = all.points() / all.games() as f64;
         let results = match pairs.pairs() {
             0 => games / single_variance_share(wins, ties, losses),
             _ => games / 2.0 / pairs.variance_share(),

@@ -1,5 +1,7 @@
 //! A game of a match that has ended, and what the match keeps of it.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
+
 use serde::{Deserialize, Serialize};
 
 use tengen_records::{EndReason, GameRecord};
@@ -92,6 +94,16 @@ impl FinishedGame {
         }
     }
 
+    /// See [`GameScore::sequence`].
+    fn sequence(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        self.a_color.index().hash(&mut hasher);
+        for ply in &self.record.plies {
+            ply.mv.index(self.record.size).hash(&mut hasher);
+        }
+        hasher.finish()
+    }
+
     /// The failure that ended the game; it belongs to the side to move at the end.
     fn fault_report(&self) -> Option<FaultReport> {
         let fault = self.fault.clone()?;
@@ -145,6 +157,8 @@ pub struct GameScore {
     pub void: bool,
     /// The failure that ended the game, if one did.
     pub fault: Option<FaultReport>,
+    /// A hash of player A's color and all moves: games with the same hash are copies of each other.
+    pub(crate) sequence: u64,
 }
 
 impl GameScore {
@@ -159,6 +173,7 @@ impl GameScore {
             resigned: game.record.end_reason == EndReason::Resign,
             void: game.void,
             fault: game.fault_report(),
+            sequence: game.sequence(),
         }
     }
 }

@@ -1,5 +1,7 @@
 //! The result of a match: points, statistics, faults, and games.
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 
 use tengen_records::GameRecord;
@@ -41,7 +43,12 @@ pub struct MatchResult {
     pub a_black: WinTieLoss,
     /// A's results as White.
     pub a_white: WinTieLoss,
-    /// Whole pairs by A's points in them: 0, ½, 1, 1½, 2. All 0 if games do not come in pairs.
+    /// Number of different games, with or without a result, where A's color counts: without random openings, players
+    /// that always play the same repeat their games. `None` in results of early versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub distinct_games: Option<usize>,
+    /// Whole pairs by A's points in them: 0, ½, 1, 1½, 2. A pair that repeats both games of an earlier one is no new
+    /// evidence and does not count. All 0 if games do not come in pairs.
     pub pentanomial: Pentanomial,
     /// Elo difference of A over B with its interval, and the likelihood of superiority.
     #[serde(flatten)]
@@ -127,10 +134,11 @@ impl MatchResult {
     /// Summarizes games, which must be in the order of their numbers. `names` and `costs` are those of A and B.
     pub fn of(config: &MatchConfig, names: [String; 2], costs: [PlayerCost; 2], games: &[GameScore]) -> MatchResult {
         let [a, b] = names;
-        let pentanomial = if is_paired(config) {
-            MatchResult::pairs_of(games)
+        let (pentanomial, repeats) = if is_paired(config) {
+            let pairs = MatchResult::pairs_of(games);
+            (pairs, 2 * (whole_pairs(games).count() as u64 - pairs.pairs()))
         } else {
-            Pentanomial::default()
+            (Pentanomial::default(), 0)
         };
         let (a_black, a_white) = (by_color(games, Color::Black), by_color(games, Color::White));
         let total = WinTieLoss {
@@ -166,8 +174,9 @@ impl MatchResult {
             a_total: total,
             a_black,
             a_white,
+            distinct_games: Some(games.iter().map(|game| game.sequence).collect::<BTreeSet<_>>().len()),
             pentanomial,
-            estimate: EloEstimate::of(total.wins, total.ties, total.losses, &pentanomial),
+            estimate: EloEstimate::without_repeats(&total, repeats, &pentanomial),
             any_time: ConfidenceSequence::of(&independent(&pentanomial, &total)),
             sprt: None,
             faults: a_faults + b_faults,
@@ -192,18 +201,13 @@ impl MatchResult {
         }
     }
 
-    /// Counts the pairs in which both games count. Games must be in the order of their numbers.
+    /// Counts the different pairs in which both games count. Games must be in the order of their numbers.
     pub fn pairs_of<'a>(games: impl IntoIterator<Item = &'a GameScore>) -> Pentanomial {
         let mut pairs = Pentanomial::default();
-        let mut first: Option<&GameSummary> = None;
-        for game in games.into_iter().map(|game| &game.summary) {
-            match first.take().filter(|first| first.pair == game.pair) {
-                None => first = Some(game),
-                Some(first) => {
-                    if let (Some(first), Some(second)) = (first.a_points, game.a_points) {
-                        pairs.add(first, second);
-                    }
-                }
+        let mut seen = BTreeSet::new();
+        for ([first, second], [a_first, a_second]) in whole_pairs(games) {
+            if seen.insert((first.sequence, second.sequence)) {
+                pairs.add(a_first, a_second);
             }
         }
         pairs
@@ -217,6 +221,20 @@ impl MatchResult {
             self.a_points / self.games as f64
         }
     }
+}
+
+/// The pairs in which both games count, with A's points. Games must be in the order of their numbers.
+fn whole_pairs<'a>(
+    games: impl IntoIterator<Item = &'a GameScore>,
+) -> impl Iterator<Item = ([&'a GameScore; 2], [f64; 2])> {
+    let mut first: Option<&GameScore> = None;
+    games.into_iter().filter_map(move |second| {
+        let Some(other) = first.take().filter(|first| first.summary.pair == second.summary.pair) else {
+            first = Some(second);
+            return None;
+        };
+        Some(([other, second], [other.summary.a_points?, second.summary.a_points?]))
+    })
 }
 
 /// Independent results: whole pairs, or single games if there are no pairs.

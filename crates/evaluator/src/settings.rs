@@ -7,6 +7,9 @@ use tengen_rules::{Color, Komi, Rules, Size};
 use crate::openings::Openings;
 use crate::sprt::SprtConfig;
 
+/// Pairs between two looks if the settings leave it open.
+const PAIRS_PER_LOOK: usize = 32;
+
 /// Which color player A plays.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -62,7 +65,8 @@ pub struct MatchConfig {
     /// End the match as soon as its any-time bounds show which player is stronger. Needs `a_color` `alternate`.
     pub until_clear: bool,
     /// Pairs between two looks at the sequential test or the bounds. Usual: 8 to 64, half of `parallel` or more. Fewer
-    /// pairs stop sooner; more keep the batches full. 0 means half of `parallel`.
+    /// pairs stop sooner; more keep the batches full. 0 means 32, however many games are played in parallel, because
+    /// that must not change the result.
     pub pairs_per_look: usize,
 }
 
@@ -132,10 +136,9 @@ impl MatchConfig {
 
     /// Pairs between two looks at the results, at least 1, with the default filled in.
     pub fn look_every(&self) -> usize {
-        if self.pairs_per_look == 0 {
-            (self.parallel / 2).max(1)
-        } else {
-            self.pairs_per_look
+        match self.pairs_per_look {
+            0 => PAIRS_PER_LOOK,
+            pairs => pairs,
         }
     }
 

@@ -217,7 +217,8 @@ fn margins_and_full_boards_are_counted() {
         (result.mean_a_margin, result.mean_black_margin),
         (Some(-9.0), Some(-1.5))
     );
-    assert_eq!(result.pentanomial.counts, [2, 0, 0, 0, 0]);
+    // The second pair repeats the first.
+    assert_eq!(result.pentanomial.counts, [1, 0, 0, 0, 0]);
 }
 
 #[test]
@@ -564,6 +565,39 @@ fn a_match_continued_from_any_of_its_games_ends_the_same() {
         (known.a_cost, known.b_cost) = (whole.a_cost, whole.b_cost);
         assert_eq!(numbers(&known), numbers(&whole));
     }
+}
+
+#[test]
+fn repeated_games_are_no_new_evidence() {
+    let settings = MatchConfig {
+        openings: "none".parse().expect("openings"),
+        until_clear: true,
+        ..config(4, 200)
+    };
+    let result = play(&settings, &mut area(24), &mut area(2));
+    check_sums(&result);
+    // One game with each color, a hundred times: 200 points of 200 would otherwise leave no doubt.
+    assert_eq!((result.games, result.distinct_games), (200, Some(2)));
+    assert_eq!(result.pentanomial.pairs(), 1);
+    assert_eq!(result.any_time.stronger(), None);
+    let wide = result.estimate.elo_low.is_none_or(|low| low < 100.0);
+    assert!(wide && result.estimate.los < 0.999, "{:?}", result.estimate);
+    let different = play(&config(4, 20), &mut area(24), &mut *player("random"));
+    assert!(different.distinct_games > Some(10), "{:?}", different.distinct_games);
+}
+
+#[test]
+fn parallel_games_do_not_change_the_end_of_a_match() {
+    let games = [2, 40].map(|parallel| {
+        let settings = MatchConfig {
+            sprt: Some(SprtConfig::default()),
+            parallel,
+            ..config(3, 400)
+        };
+        let result = play(&settings, &mut area(8), &mut *player("random"));
+        (result.games, result.a_points.to_string())
+    });
+    assert_eq!(games[0], games[1]);
 }
 
 #[test]

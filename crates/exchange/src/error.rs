@@ -9,4 +9,10 @@ pub enum ExportError {
          the points of one board; export a network without network.attention_every"
     )]
     Attention(String),
+    /// Input planes that the format's program does not compute.
+    #[error(
+        "the network {0} has network.pass_alive_inputs, whose planes the exported program does not compute: export it \
+         with --format onnx, which takes the planes as inputs"
+    )]
+    PassAliveInputs(String),
 }

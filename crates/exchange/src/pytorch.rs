@@ -11,11 +11,15 @@ const PROGRAM: &str = include_str!("../python/tengen.py");
 /// and encodes the rows of `tengen data export --what positions`.
 ///
 /// # Errors
-/// [`ExportError`] for a network with blocks that the program does not know.
+/// [`ExportError`] for a network with blocks or input planes that the program does not know.
 pub fn pytorch_files(model: &Model) -> Result<Vec<(&'static str, Vec<u8>)>, ExportError> {
     let blocks = &model.weights.layout().layers().blocks;
     if blocks.iter().any(|block| matches!(block, Block::Attention(_))) {
         return Err(ExportError::Attention(model.weights.config().name()));
+    }
+    let config = model.weights.config();
+    if config.pass_alive_inputs {
+        return Err(ExportError::PassAliveInputs(config.name()));
     }
     let encoded = model.encode();
     Ok(vec![

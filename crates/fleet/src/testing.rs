@@ -15,7 +15,12 @@ pub(crate) fn run(folder: &Path) -> Opened {
 /// The configuration and the location of that run.
 pub(crate) fn config(folder: &Path) -> (RunConfig, String) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../configs/5x5.toml");
-    let settings = ["network.blocks=1", "network.channels=8", "loop.look_seconds=0.01"];
+    let settings = [
+        "network.blocks=1",
+        "network.channels=8",
+        "network.nested_blocks=false",
+        "loop.look_seconds=0.01",
+    ];
     let config = RunConfig::load(&path, &settings.map(str::to_owned)).expect("loads");
     (config, folder.join("store").display().to_string())
 }

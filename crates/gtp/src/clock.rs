@@ -119,8 +119,12 @@ impl Clock {
             .map(|left| ((left.seconds - player.spent).max(0.0), left.stones));
         let main_left = |main: f64| reported.map_or((main - player.spent).max(0.0), |(seconds, _)| seconds);
         match (self.settings, reported) {
-            (TimeSettings::Canadian { .. }, Some((seconds, stones))) if stones > 0 => {
-                seconds / f64::from(stones.saturating_sub(player.moves).max(1))
+            (TimeSettings::Canadian { .. }, Some((seconds, stones))) if stones > player.moves => {
+                seconds / f64::from(stones - player.moves)
+            }
+            // Its stones are played, so another period has begun.
+            (TimeSettings::Canadian { overtime, stones, .. }, Some((_, reported))) if reported > 0 => {
+                overtime / f64::from(stones.max(1))
             }
             (TimeSettings::ByoYomi { period, .. }, Some((seconds, stones))) if stones > 0 => {
                 if player.moves == 0 {
@@ -137,11 +141,10 @@ impl Clock {
                 let period = if periods == 0 { 0.0 } else { period };
                 (main_left(main) / moves_to_come).max(period)
             }
-            (TimeSettings::Fischer { main, increment }, reported) => {
+            (TimeSettings::Fischer { main, increment }, _) => {
                 let added = f64::from(player.moves) * increment;
-                let all = reported
-                    .map_or(main + added - player.spent, |(seconds, _)| seconds)
-                    .max(0.0);
+                let before = player.left.map_or(main, |left| left.seconds);
+                let all = (before + added - player.spent).max(0.0);
                 (all / moves_to_come + 0.9 * increment).min(all)
             }
             (TimeSettings::Unlimited, reported) => {
@@ -201,7 +204,12 @@ mod tests {
         };
         check(&clock(overtime), 5.0);
         check(&reported(overtime, 0.0, 0), 5.0);
-        check(&reported(overtime, 30.0, 10), 3.0);
+        let mut clock = reported(overtime, 30.0, 10);
+        check(&clock, 3.0);
+        (0..4).for_each(|_| clock.spend(Color::Black, 1.5));
+        check(&clock, 4.0);
+        (0..6).for_each(|_| clock.spend(Color::Black, 4.0));
+        check(&clock, 5.0);
     }
 
     #[test]
@@ -223,7 +231,10 @@ mod tests {
             increment: 10.0,
         };
         check(&clock(settings), 10.0);
-        check(&reported(settings, 2.0, 0), 2.0);
+        let mut clock = reported(settings, 2.0, 0);
+        check(&clock, 2.0);
+        clock.spend(Color::Black, 1.0);
+        check(&clock, 11.0 / 40.0 + 9.0);
     }
 
     #[test]

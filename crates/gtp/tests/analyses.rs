@@ -213,6 +213,7 @@ fn invalid_queries_are_rejected_with_the_field() {
     check(json!({"initialPlayer": "red"}), "initialPlayer", "expected B or W");
     check(json!({"analyzeTurns": [1]}), "analyzeTurns", "from 0 to 0");
     check(json!({"analyzeTurns": 0}), "analyzeTurns", "a list");
+    check(json!({"analyzeTurns": []}), "analyzeTurns", "at least one");
     check(json!({"maxVisits": 0}), "maxVisits", "from 1");
     check(json!({"includePolicy": 1}), "includePolicy", "true or false");
     check(json!({"priority": 0.5}), "priority", "whole number");

@@ -93,7 +93,7 @@ pub(super) fn import_game(game: &SgfGame, origin: Origin, how: &ImportRules) -> 
     record.set_end(&position, if over { EndReason::TwoPasses } else { claim.stopped() });
     record.game_id = game_id(&record);
     Ok(Imported {
-        comparison: Comparison::of(&record, claim),
+        comparison: Comparison::of(&record),
         record,
         added_passes,
         dropped_passes,

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use tengen_records::{FULL_SEARCH, GameKind, GameRecord, Origin, PlyRecord, compact_policy};
 use tengen_rules::Position;
@@ -142,7 +142,8 @@ impl Member {
         let mut record = GameRecord::clone(&self.record);
         record.game_id.clone_from(&self.id);
         record.kind = GameKind::Import;
-        record.origin.get_or_insert_default().teacher = Some(teacher.to_owned());
+        let teacher = with_game(teacher, &self.record);
+        record.origin.get_or_insert_default().teacher = Some(teacher);
         for ply in &mut record.plies {
             let flags = ply.flags & !FULL_SEARCH;
             *ply = PlyRecord {
@@ -189,6 +190,20 @@ pub(crate) fn teacher_text(identity: &Value, positions: &Value) -> String {
     let mut object = identity.clone();
     object["positions"] = positions.clone();
     object.to_string()
+}
+
+/// The text of [`Origin::teacher`] for one game: it also names the game that was labelled or, if that is a labelled
+/// copy itself, the first one.
+fn with_game(teacher: &str, labelled: &GameRecord) -> String {
+    let parse = |text: &str| serde_json::from_str::<Map<String, Value>>(text).unwrap_or_default();
+    let earlier = labelled.origin.as_ref().and_then(|origin| origin.teacher.as_deref());
+    let first = earlier.and_then(|earlier| parse(earlier).remove("game"));
+    let mut object = parse(teacher);
+    object.insert(
+        "game".to_owned(),
+        first.unwrap_or_else(|| labelled.game_id.as_str().into()),
+    );
+    Value::Object(object).to_string()
 }
 
 /// Adds to a game where in a store it comes from, unless it has an origin: the path of its shard and its number there,

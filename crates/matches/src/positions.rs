@@ -6,10 +6,10 @@ use serde::Serialize;
 use tengen_encoding::Features;
 use tengen_evaluator::Player;
 use tengen_records::LabelledPosition;
-use tengen_rules::{Komi, Move, Position};
+use tengen_rules::Move;
 use tengen_search::{Prediction, Predictions, Predictor};
 
-use crate::theory::ask;
+use crate::theory::{Question, ask};
 
 /// The factor from a standard error to half the width of a 95% interval.
 const HALF_95: f64 = 1.96;
@@ -184,8 +184,16 @@ pub fn with_search(
     let mut tally = Tally::default();
     let mut asked = 0;
     for chunk in labels.chunks(CHUNK.min(player.max_parallel())) {
-        let questions: Vec<(&Position, Komi)> = chunk.iter().map(|label| (&label.position, label.komi)).collect();
-        let choices = ask(player, &questions, asked, seed).context("the player cannot answer every position")?;
+        let numbered = chunk.iter().enumerate();
+        let questions: Vec<_> = numbered
+            .map(|(slot, label)| Question {
+                slot,
+                game: asked + slot as u64,
+                position: &label.position,
+                komi: label.komi,
+            })
+            .collect();
+        let choices = ask(player, &questions, seed).context("the player cannot answer every position")?;
         asked += chunk.len() as u64;
         for (label, choice) in chunk.iter().zip(choices) {
             tally.add_choice(label, choice.mv);
@@ -222,7 +230,7 @@ impl Agreement {
 mod tests {
     use super::*;
     use tengen_evaluator::{Answer, Choice, PlayerError, SearchSummary, Turn};
-    use tengen_rules::{Komi, Size, solve_margin};
+    use tengen_rules::{Komi, Position, Size, solve_margin};
     use tengen_search::UniformPredictor;
 
     /// A player that solves positions and is sure of its values.

@@ -158,8 +158,16 @@ impl Exam<'_> {
         let mut player = (self.players)(self.model)?;
         let empty = Position::new(size);
         let (won, lost) = (theory.komi(true), theory.komi(false));
-        let at_won = ask(&mut *player, &[(&empty, won)], 0, seed)?.remove(0);
-        let at_lost = ask(&mut *player, &[(&empty, lost)], 0, seed)?.remove(0);
+        let mut at = |game, komi| {
+            let question = Question {
+                slot: 0,
+                game,
+                position: &empty,
+                komi,
+            };
+            anyhow::Ok(ask(&mut *player, &[question], seed)?.remove(0))
+        };
+        let (at_won, at_lost) = (at(0, won)?, at(1, lost)?);
         let first_move = at_won.mv.format(size);
         let mut checks = vec![Check {
             question: format!("first move at komi {won}"),
@@ -192,7 +200,13 @@ impl Exam<'_> {
         }
         let mut white = (self.players)(&noisy)?;
         let mut opened = Position::new(size);
-        let first = ask(&mut *black, &[(&opened, komi)], 0, seed)?.remove(0);
+        let question = Question {
+            slot: 0,
+            game: 0,
+            position: &opened,
+            komi,
+        };
+        let first = ask(&mut *black, &[question], seed)?.remove(0);
         opened.play(first.mv);
         let replies: Vec<Move> = opened
             .legal_points()
@@ -293,8 +307,29 @@ fn after(position: &Position, mv: Move) -> Position {
     next
 }
 
-/// Plays all games in parallel until they end or reach four plies per point.
+/// Plays all games until they end or reach four plies per point, as many in parallel as both players can play. They
+/// are numbered from 1.
 fn play_out(games: &mut [Position], players: [&mut dyn Player; 2], komi: Komi, seed: u64) -> anyhow::Result<()> {
+    let [black, white] = players;
+    let parallel = black
+        .max_parallel()
+        .min(white.max_parallel())
+        .clamp(1, games.len().max(1));
+    for (number, games) in games.chunks_mut(parallel).enumerate() {
+        let first = 1 + (number * parallel) as u64;
+        play_side_by_side(games, first, [&mut *black, &mut *white], komi, seed)?;
+    }
+    Ok(())
+}
+
+/// See [`play_out`]. The games are numbered from `first`.
+fn play_side_by_side(
+    games: &mut [Position],
+    first: u64,
+    players: [&mut dyn Player; 2],
+    komi: Komi,
+    seed: u64,
+) -> anyhow::Result<()> {
     let limit = games.first().map_or(0, |game| 4 * game.size().area());
     let [black, white] = players;
     for turn in 0.. {
@@ -306,13 +341,19 @@ fn play_out(games: &mut [Position], players: [&mut dyn Player; 2], komi: Komi, s
         let moving: Vec<usize> = (0..games.len())
             .filter(|&index| open(&games[index]) && games[index].to_move() == color)
             .collect();
-        let positions: Vec<_> = moving.iter().map(|&index| (&games[index], komi)).collect();
+        let question = |&slot: &usize| Question {
+            slot,
+            game: first + slot as u64,
+            position: &games[slot],
+            komi,
+        };
+        let questions: Vec<_> = moving.iter().map(question).collect();
         let player: &mut dyn Player = if color == Color::Black {
             &mut *black
         } else {
             &mut *white
         };
-        let choices = ask(player, &positions, 0, seed)?;
+        let choices = ask(player, &questions, seed)?;
         for (index, choice) in moving.into_iter().zip(choices) {
             let played = games[index].try_play(choice.mv);
             played.with_context(|| format!("{} chose an illegal move", player.name()))?;
@@ -321,28 +362,31 @@ fn play_out(games: &mut [Position], players: [&mut dyn Player; 2], komi: Komi, s
     Ok(())
 }
 
-/// The player's choice in each of these positions at its komi. Each counts as a new game, numbered from `first_game`.
-pub(crate) fn ask(
-    player: &mut dyn Player,
-    positions: &[(&Position, Komi)],
-    first_game: u64,
-    seed: u64,
-) -> anyhow::Result<Vec<Choice>> {
-    if positions.is_empty() {
+/// A position in which a player is to choose a move.
+pub(crate) struct Question<'a> {
+    /// The place of its game among those played side by side, as in [`Turn::slot`].
+    pub(crate) slot: usize,
+    /// The number of its game, which no other game of the player has.
+    pub(crate) game: u64,
+    pub(crate) position: &'a Position,
+    pub(crate) komi: Komi,
+}
+
+/// The player's choice in each of these positions.
+pub(crate) fn ask(player: &mut dyn Player, questions: &[Question<'_>], seed: u64) -> anyhow::Result<Vec<Choice>> {
+    if questions.is_empty() {
         return Ok(Vec::new());
     }
-    let turn = |slot: usize| {
-        let game = first_game + slot as u64;
-        let (position, komi) = positions[slot];
-        Turn {
-            slot,
-            game,
-            seed: tengen_rng::fold(seed, &[game]),
-            position,
-            komi,
-        }
-    };
-    let turns: Vec<Turn<'_>> = (0..positions.len()).map(turn).collect();
+    let turns: Vec<Turn<'_>> = questions
+        .iter()
+        .map(|question| Turn {
+            slot: question.slot,
+            game: question.game,
+            seed: tengen_rng::fold(seed, &[question.game]),
+            position: question.position,
+            komi: question.komi,
+        })
+        .collect();
     let answers = player.choose(&turns)?;
     let name = player.name();
     let choice = |answer| match answer {

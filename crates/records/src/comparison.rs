@@ -42,8 +42,8 @@ impl Comparison {
         }
     }
 
-    /// Compares the result of a record with its file's claim.
-    pub fn of(record: &GameRecord, claim: SgfResult) -> Comparison {
+    /// Compares the result of a record with its file's claim, both at the komi of the record.
+    pub fn of(record: &GameRecord) -> Comparison {
         let Some(half_points) = record.score_half_points else {
             return match record.end_reason {
                 EndReason::Resign => Comparison::Resignation,
@@ -57,6 +57,7 @@ impl Comparison {
             -1 => Some(Color::White),
             _ => None,
         };
+        let claim = record.claim();
         match claim {
             SgfResult::Count { hundredths } if hundredths == half_points * 50 => Comparison::Agrees,
             SgfResult::Count { .. } if claim.winner() == winner => Comparison::OtherMargin,

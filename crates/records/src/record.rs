@@ -5,6 +5,7 @@ use tengen_rules::{
     Setup, SetupError, Size,
 };
 
+use crate::claimed_result::SgfResult;
 use crate::end_reason::EndReason;
 use crate::origin::Origin;
 
@@ -245,6 +246,12 @@ pub enum RecordError {
 }
 
 impl GameRecord {
+    /// The result that the game's file claims, restated for the record's komi if the file claims another one.
+    pub fn claim(&self) -> SgfResult {
+        let origin = self.origin.as_ref();
+        origin.map_or(SgfResult::Unknown, |origin| origin.claim_at(self.komi))
+    }
+
     /// Whether the rules give the game a result: a score (two passes or settled), or a tie by a long cycle.
     pub fn is_finished(&self) -> bool {
         matches!(

@@ -1,7 +1,7 @@
-//! One self-contained HTML page about a run: curves, verdicts, costs and replayable games.
+//! Writes one self-contained HTML page about a run: curves, verdicts, costs, and games to replay.
 //!
-//! The page needs no network and no other file. It is always written in full and renamed into place, so that a browser
-//! never sees a partial page.
+//! The page needs no network and no other file. It is written in full and renamed into place, so that a browser never
+//! sees a partial page.
 
 mod calibration;
 mod comparison;
@@ -27,6 +27,7 @@ mod verdict;
 pub use comparison::{Comparison, Curve};
 pub use live::{LiveReport, PLOTS_SCRIPT, STYLE, live_report};
 pub use numbers::{counted, duration, elo, elo_estimate, elo_interval, short_model, thousands};
+pub use replay::result_in_words;
 pub use runs::{ComparedRun, compare_runs, write_comparison};
 pub use text_table::{Align, Table};
 pub use verdict::{FirstMove, Outcome};
@@ -42,9 +43,9 @@ use tengen_store::Store;
 /// Whether the page reloads itself in the browser.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refresh {
-    /// The run is over, or not known to be in progress.
+    /// For a run that is over, or that is not known to be in progress.
     Never,
-    /// The run is in progress and the page is rewritten about every this many seconds.
+    /// For a run in progress, whose page is rewritten about every this many seconds.
     Every(u32),
 }
 
@@ -97,7 +98,7 @@ pub fn replace(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     let passing = path.with_file_name(name);
     let done = fs::write(&passing, bytes).and_then(|()| fs::rename(&passing, path));
     if done.is_err() {
-        // Report the first error.
+        // The first error is the one to report.
         let _ = fs::remove_file(&passing);
     }
     done

@@ -1,4 +1,4 @@
-//! Counts, durations and intervals as text.
+//! Formats counts, durations, and Elo intervals as text.
 
 /// A count with thousands separators, such as `1,234,567`.
 pub fn thousands(n: u64) -> String {
@@ -13,7 +13,7 @@ pub fn thousands(n: u64) -> String {
     out
 }
 
-/// A count with its noun, in the plural unless it is one: `1 game`, `1,234 games`.
+/// A count with its noun, in the plural unless the count is one: `1 game`, `1,234 games`.
 pub fn counted(n: u64, noun: &str) -> String {
     let ending = match n {
         1 => "",
@@ -39,8 +39,12 @@ pub fn duration(seconds: f64) -> String {
 /// The generation in a model's id, without the hash: `g000011` for `g000011-0aa1fdf832b0`. Other names stay as they
 /// are.
 pub fn short_model(id: &str) -> &str {
+    let is_generation = |name: &str| {
+        let number = name.strip_prefix('g');
+        number.is_some_and(|number| number.len() >= 6 && number.bytes().all(|byte| byte.is_ascii_digit()))
+    };
     match id.split_once('-') {
-        Some((generation, _)) if generation.starts_with('g') => generation,
+        Some((generation, _)) if is_generation(generation) => generation,
         _ => id,
     }
 }
@@ -51,7 +55,7 @@ pub fn elo(difference: f64) -> String {
     format!("{:+.0}", difference.round() + 0.0)
 }
 
-/// An interval of Elo differences, in which `None` is no bound: `-12 to +35`, `+318 or more`, `-318 or less`.
+/// An interval of Elo differences, where `None` means no bound: `-12 to +35`, `+318 or more`, `-318 or less`.
 pub fn elo_interval(low: Option<f64>, high: Option<f64>) -> String {
     match (low, high) {
         (Some(low), Some(high)) => format!("{} to {}", elo(low), elo(high)),

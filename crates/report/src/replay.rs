@@ -1,5 +1,5 @@
-//! Games as data for the board on the page: every turn with the stones it removed, so that the page's script needs no
-//! rules.
+//! Games as data for the board on the page: every turn with the stones it removed, so that the page's script does not
+//! need to know the rules.
 
 use serde::Serialize;
 
@@ -59,7 +59,7 @@ struct Turn {
     /// Whether the turn was part of the opening or random.
     #[serde(rename = "o", skip_serializing_if = "std::ops::Not::not")]
     opening: bool,
-    /// The search's favorite moves: (point, or the number of points for a pass; percent).
+    /// The search's favorite moves, as the point (for a pass, the number of points) and its percentage.
     #[serde(rename = "l", skip_serializing_if = "Vec::is_empty")]
     liked: Vec<(u16, u8)>,
 }
@@ -81,7 +81,7 @@ impl Replay {
             black: game.black_model.clone(),
             white: game.white_model.clone(),
             komi: game.komi.to_string(),
-            result: result_words(game),
+            result: result_in_words(game),
             width: game.size.width(),
             height: game.size.height(),
             turns: turns?,
@@ -108,7 +108,7 @@ impl Turn {
             .points()
             .filter(|point| position.at(*point).is_some())
             .collect();
-        // A stone may remove itself, because suicide is legal.
+        // A stone may remove itself where suicide is legal.
         before.extend(played);
         position.try_play(record.mv).map_err(|reason| {
             let mv = record.mv.format(game.size);
@@ -155,7 +155,7 @@ fn rounded(value: f32, digits: f32) -> f32 {
     (value * digits).round() / digits + 0.0
 }
 
-/// The result for a list: as in SGF, or in words if there is none.
+/// The result for a list, as in SGF if somebody won, or else in words.
 fn result_text(game: &GameRecord) -> String {
     match game.outcome() {
         None => "unfinished".into(),
@@ -164,11 +164,11 @@ fn result_text(game: &GameRecord) -> String {
     }
 }
 
-fn result_words(game: &GameRecord) -> String {
+/// The result of a game, in words: `Black wins by 3.5 points`, or why there is none.
+pub fn result_in_words(game: &GameRecord) -> String {
     let winner = match game.outcome() {
-        None if game.end_reason == EndReason::Unfinished => return "unfinished: the file ends here".into(),
-        None => return "unfinished: the ply limit was reached".into(),
-        Some(Outcome::Tie) => return "a tie".into(),
+        None => return format!("no result: {}", why_no_result(game.end_reason)),
+        Some(Outcome::Tie) => return "a tie".to_owned(),
         Some(Outcome::BlackWins) => "Black",
         Some(Outcome::WhiteWins) => "White",
     };
@@ -178,6 +178,14 @@ fn result_words(game: &GameRecord) -> String {
         (_, Some(margin)) if margin.abs() == 1.0 => format!("{winner} wins by 1 point"),
         (_, Some(margin)) => format!("{winner} wins by {} points", margin.abs()),
         (_, None) => format!("{winner} wins"),
+    }
+}
+
+fn why_no_result(reason: EndReason) -> &'static str {
+    match reason {
+        EndReason::PlyLimit => "the ply limit was reached",
+        EndReason::UndecidedLife => "the life of some chains is undecided",
+        _ => "the record ends before the game is over",
     }
 }
 
@@ -191,7 +199,7 @@ pub(super) fn replays(games: &[(String, GameRecord)], budget: usize) -> (usize, 
         let Ok(text) = serde_json::to_string(&replay) else {
             continue;
         };
-        // Inside a script element nothing may look like a tag.
+        // Inside a script element, nothing may look like a tag.
         let text = text.replace('<', "\\u003c");
         if json.len() + text.len() > budget {
             break;

@@ -134,8 +134,7 @@ impl Training {
 
     /// Adds shards, some of which may have been read already, advances the window, and reads what it lacks.
     fn hold(&mut self, shards: Vec<ShardInfo>, ready: Vec<ReadShard>) -> anyhow::Result<()> {
-        self.positions += shards.iter().map(ShardInfo::positions).sum::<u64>();
-        self.games += shards.iter().map(ShardInfo::games).sum::<u64>();
+        self.count(&shards);
         self.shards.extend(shards);
         self.window = Window::select_of(self.positions, &self.shards, self.config.window);
         let watch = &self.watch;
@@ -175,6 +174,12 @@ impl Training {
                 self.store.location()
             )
         })
+    }
+
+    /// Adds shards to the totals.
+    fn count(&mut self, shards: &[ShardInfo]) {
+        self.positions += shards.iter().map(ShardInfo::positions).sum::<u64>();
+        self.games += shards.iter().map(ShardInfo::games).sum::<u64>();
     }
 
     fn set_aside(&mut self, shard: ShardInfo, reason: &str) {

@@ -48,6 +48,7 @@ fn config(settings: &[&str]) -> RunConfig {
         "name=small",
         "network.blocks=1",
         "network.channels=8",
+        "network.nested_blocks=false",
         "selfplay.boards=[{size=\"3x3\"}]",
         "selfplay.games_per_group=8",
         "training.batch=32",

@@ -22,6 +22,7 @@ fn config(boards: &str) -> RunConfig {
         boards.as_str(),
         "network.blocks=1",
         "network.channels=8",
+        "network.nested_blocks=false",
         "training.batch=16",
         "training.threads=1",
         "loop.start_positions=1",
@@ -251,6 +252,22 @@ fn a_damaged_shard_in_the_spool_is_set_aside_and_looked_at_once() {
     let second = place(&shards[1]);
     assert!(running.flush().unwrap().is_empty() && second.is_file());
     assert!(outbox().flush().unwrap().is_empty() && set_aside(&second));
+}
+
+#[test]
+fn a_run_whose_budget_is_spent_counts_its_games_but_reads_none() {
+    let folder = TempDir::new().unwrap();
+    let mut run = trained(&folder);
+    let (training, _) = Training::resume(&run).unwrap();
+    let totals = |training: &Training| (training.steps(), training.games(), training.positions());
+    assert!(!training.window().is_empty() && training.may_step());
+    run.config.budget.steps = 15;
+    let (spent, _) = Training::resume(&run).unwrap();
+    assert_eq!(totals(&spent), totals(&training));
+    assert!(spent.spent() >= 1.0 && spent.window().is_empty() && !spent.may_step());
+    run.config.budget.steps = 16;
+    let (longer, _) = Training::resume(&run).unwrap();
+    assert_eq!(longer.window(), training.window());
 }
 
 #[test]

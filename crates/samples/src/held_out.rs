@@ -1,6 +1,11 @@
 //! Selects the held-out games, which are never trained on.
 
+use std::borrow::Cow;
+
+use serde_json::Value;
 use sha2::{Digest, Sha256};
+
+use tengen_records::GameRecord;
 
 /// Whether a game is in the held-out share, 0 to 1, that is never trained on, so that the losses on it tell learning
 /// from memorization.
@@ -20,9 +25,38 @@ pub fn is_held_out(game_id: &str, share: f64) -> bool {
     (u64::from_be_bytes(*first) as f64) < share * 2f64.powi(64)
 }
 
+/// The id that decides whether a game is held out: its own, or that of the game of which it is a labelled copy, so that
+/// both are held out or neither is. Copies that early versions labelled do not name their original.
+pub(crate) fn deciding_id(record: &GameRecord) -> Cow<'_, str> {
+    let teacher = record.origin.as_ref().and_then(|origin| origin.teacher.as_deref());
+    let original = teacher.and_then(
+        |teacher| match serde_json::from_str::<Value>(teacher).ok()?.get_mut("game")? {
+            Value::String(id) => Some(std::mem::take(id)),
+            _ => None,
+        },
+    );
+    original.map_or(Cow::Borrowed(&record.game_id), Cow::Owned)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_labelled_copy_is_held_out_with_its_original() {
+        let mut game = tengen_testing::random_games(3, 1).remove(0);
+        let id = game.game_id.clone();
+        assert_eq!(deciding_id(&game), id);
+        game.game_id = "label-1".to_owned();
+        for (teacher, expected) in [
+            (r#"{"game":"first","name":"g000001-0123456789ab"}"#, "first"),
+            (r#"{"name":"g000001-0123456789ab"}"#, "label-1"),
+            ("no JSON", "label-1"),
+        ] {
+            game.origin.get_or_insert_default().teacher = Some(teacher.to_owned());
+            assert_eq!(deciding_id(&game), expected);
+        }
+    }
 
     #[test]
     fn the_share_is_held_out_and_a_larger_one_contains_it() {

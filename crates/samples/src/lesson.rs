@@ -280,13 +280,13 @@ impl Truth {
         // Under strict rules, a final position is counted as it is. If the file states another winner, its players
         // agreed which stones were dead without capturing them: the position was not played out, and its count is not
         // their result.
-        let is_played_out = comparison(record) != Comparison::OtherWinner;
+        let is_played_out = Comparison::of(record) != Comparison::OtherWinner;
         let counted = counted.filter(|_| is_played_out);
         let result = match value {
             ValueFrom::Claimed => claimed,
             ValueFrom::Counted | ValueFrom::Labels | ValueFrom::Mixed => counted,
         };
-        let shows_margin = counted.is_some() && comparison(record) != Comparison::OtherMargin;
+        let shows_margin = counted.is_some() && Comparison::of(record) != Comparison::OtherMargin;
         let board = board_half_points(record).filter(|half_points| half_points % 2 == 0 && shows_margin);
         Truth {
             result,
@@ -317,25 +317,17 @@ fn counted_if_settled(record: &GameRecord) -> Cow<'_, GameRecord> {
     Cow::Borrowed(record)
 }
 
-/// How the count of the final position compares with what the game's file states.
-fn comparison(record: &GameRecord) -> Comparison {
-    let claim = record
-        .origin
-        .as_ref()
-        .map_or(SgfResult::Unknown, |origin| origin.claim());
-    Comparison::of(record, claim)
-}
-
 /// The result that a game's file states, from Black's view; for a game without a file, the result in its record.
 fn claimed_result(record: &GameRecord) -> Option<i8> {
-    let Some(origin) = &record.origin else {
+    if record.origin.is_none() {
         return record.outcome().map(|outcome| match outcome {
             Outcome::BlackWins => 1,
             Outcome::WhiteWins => -1,
             Outcome::Tie => 0,
         });
-    };
-    match (origin.claim(), origin.claim().winner()) {
+    }
+    let claim = record.claim();
+    match (claim, claim.winner()) {
         (_, Some(Color::Black)) => Some(1),
         (_, Some(Color::White)) => Some(-1),
         (SgfResult::Count { .. }, None) => Some(0),

@@ -7,7 +7,7 @@ use tengen_store::{ShardInfo, ShardReadError, Store};
 
 use crate::draws::Draws;
 use crate::game_cache::{Attempts, Block, GameCache};
-use crate::held_out::is_held_out;
+use crate::held_out::{deciding_id, is_held_out};
 use crate::lesson::{Census, Lesson, Teaching};
 use crate::samples::SampleError;
 use crate::stored_game::{Parts, StoredGame};
@@ -144,7 +144,7 @@ impl Unpacker {
             let unpack = |record: &GameRecord| {
                 let mut bytes = Vec::new();
                 let (game, census) = self.unpack_one(record, &mut bytes)?;
-                let is_held_out = is_held_out(&record.game_id, self.held_out_share);
+                let is_held_out = is_held_out(&deciding_id(record), self.held_out_share);
                 Ok((census, game.map(|game| (game, is_held_out, bytes))))
             };
             let unpacked: Result<Vec<_>, RecordError> = match on {

@@ -425,7 +425,9 @@ fn push_record(
     short_term
         .iter()
         .for_each(|value| bytes.extend_from_slice(&value.to_le_bytes()));
-    let next = record.plies.get(ply + 1).filter(|_| replies);
+    // Handicap stones that one player places in a row have no reply in between.
+    let is_reply = replies && record.mover(ply + 1) != record.mover(ply);
+    let next = record.plies.get(ply + 1).filter(|_| is_reply);
     let reply = next.map_or(&[][..], |next| &next.policy);
     for (index, probability) in data.policy.iter().chain(reply) {
         bytes.extend_from_slice(&index.to_le_bytes());

@@ -245,6 +245,27 @@ fn handicap_and_passes_keep_the_view_of_the_mover() {
 }
 
 #[test]
+fn handicap_stones_in_a_row_are_no_replies() {
+    let setup = Setup {
+        handicap: Handicap::Consecutive(2),
+        ..Setup::EVEN
+    };
+    let game = game_from(setup, "B2 A1 C1 pass pass", None);
+    let taught = samples(&game, played(ValueFrom::Counted));
+    assert_eq!(taught[0].policy, [(4, 1.0)]);
+    assert_eq!(taught[0].reply, [], "Black places the second stone, too");
+    assert_eq!(taught[1].reply.len(), 1, "White's first move");
+}
+
+#[test]
+fn a_claim_at_another_komi_is_compared_at_that_komi() {
+    let mut game = game(BLACK_WINS, Some("B+2.5"));
+    game.origin.as_mut().unwrap().komi = Some("6.5".to_owned());
+    let census = source(&game, played(ValueFrom::Counted)).census();
+    assert_eq!((census.counted, census.taught()), (1, 1), "9 points less 6.5");
+}
+
+#[test]
 fn turns_that_nobody_chose_are_not_taught() {
     let mut game = game(BLACK_WINS, None);
     game.plies[1].flags = OPENING;

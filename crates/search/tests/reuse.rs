@@ -2,7 +2,7 @@
 
 use tengen_encoding::InputBatch;
 use tengen_rng as rng;
-use tengen_rules::{Color, Komi, Move, PointSet, Position, Size};
+use tengen_rules::{Color, Handicap, Komi, Move, PointSet, Position, Size};
 use tengen_search::{
     EvaluationCache, Lockstep, PredictError, Predictions, Predictor, RootMoves, ScriptedPredictor, Search,
     SearchConfig, SearchMethod, UniformPredictor,
@@ -135,7 +135,10 @@ fn a_position_that_is_not_a_continuation_starts_over() {
     play(&mut longer, "C3 pass");
     let mut other = Position::new(Size::square(4).unwrap());
     play(&mut other, "C2 C3");
+    let mut handicap = Position::with_handicap(position.size(), position.rules(), Handicap::Consecutive(2)).unwrap();
+    play(&mut handicap, "B2 C3");
     let cases = [
+        (handicap, KOMI),
         (Position::new(Size::square(4).unwrap()), KOMI),
         (other, KOMI),
         (Position::new(Size::square(5).unwrap()), KOMI),

@@ -1,4 +1,4 @@
-//! The pages of games: the list, and one game to click through.
+//! The pages about games: the list, and one game to click through.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,6 +10,7 @@ use jiff::Timestamp;
 use maud::{Markup, html};
 
 use tengen_records::{GameKind, GameRecord, UNKNOWN_TIME};
+use tengen_report::result_in_words;
 use tengen_sgf::write_sgf;
 
 use crate::champion::{Champion, champion_of};
@@ -17,13 +18,13 @@ use crate::game_list::{self, Found, GamesPage, Listed};
 use crate::layout::{Place, page};
 use crate::play::{MOST_VISITS, USUAL_VISITS};
 use crate::problem::{Problem, blocking};
-use crate::replay::{Replay, result_in_words};
+use crate::replay::Replay;
 use crate::server::Shared;
 
-/// Games on a page of the list.
+/// The number of games on a page of the list.
 const PER_PAGE: u64 = 50;
 
-/// The kinds of games with their names in addresses and on the page.
+/// The kinds of games, each with its name in addresses and its name on the page.
 const KINDS: [(Option<GameKind>, &str, &str); 4] = [
     (None, "all", "All"),
     (Some(GameKind::SelfPlay), "selfplay", "Self-play"),
@@ -169,7 +170,7 @@ fn address(slug: &str, shard: &str, number: u64) -> String {
     format!("/runs/{slug}/games/{shard}/{number}")
 }
 
-/// Finds a game without holding up other requests.
+/// Finds a game without blocking other requests.
 pub(crate) async fn find(shared: &Shared, slug: &str, shard: String, number: &str) -> Result<Arc<Found>, Problem> {
     let wrong = || Problem::bad(format!("expected the number of a game, such as 1, found {number:?}"));
     let number: usize = number.parse().map_err(|_| wrong())?;
@@ -256,7 +257,7 @@ fn viewer(base: &str, champion: Option<&Champion>) -> Markup {
     }
 }
 
-/// What the champion thinks of the position shown, if asked.
+/// The controls that ask the champion what it thinks of the position shown.
 fn view_of(champion: &Champion) -> Markup {
     html! {
         fieldset.overlays #view {
@@ -283,7 +284,7 @@ pub(crate) async fn sgf(
     Ok(sgf_file(&write_sgf(found.game.record()), &name))
 }
 
-/// A file to save under this name, which is plain.
+/// A file to save under this name, which must not need quoting.
 pub(crate) fn sgf_file(text: &str, name: &str) -> Response {
     let headers = [
         (header::CONTENT_TYPE, "application/x-go-sgf; charset=utf-8".to_owned()),

@@ -1,15 +1,16 @@
-//! A game as JSON: its record in full, and for each turn the stones that it removed, so that a script needs no rules.
+//! A game as JSON: its whole record, and the stones that each turn removed, so that a script need not know the rules.
 
 use serde::Serialize;
 
-use tengen_records::{EXPLORED, EndReason, FULL_SEARCH, GameRecord, OPENING, RecordError};
-use tengen_rules::{Color, Move, Outcome, PointSet, Position};
+use tengen_records::{EXPLORED, FULL_SEARCH, GameRecord, OPENING, RecordError};
+use tengen_report::result_in_words;
+use tengen_rules::{Color, Move, PointSet, Position};
 
-/// A game. Points are counted from 0 in reading order; a pass is the number of points.
+/// A game. Points are numbered from 0 in reading order; a pass is the number of points.
 #[derive(Serialize)]
 pub(crate) struct Replay {
     game_id: String,
-    /// `selfplay`, `match` or `import`.
+    /// `selfplay`, `match`, or `import`.
     kind: &'static str,
     width: usize,
     height: usize,
@@ -24,10 +25,10 @@ pub(crate) struct Replay {
     start_time_ms: i64,
     /// As in SGF, such as `B+3.5`.
     result: String,
-    /// The result and how the game ended, as words.
+    /// The result and how the game ended, in words.
     result_in_words: String,
     end_reason: &'static str,
-    /// Black's score minus White's and komi, points; absent without a score.
+    /// Black's score minus White's after komi, in points; null without a score.
     margin: Option<f32>,
     opening_plies: u16,
     /// Stones on the board before the first turn.
@@ -62,15 +63,15 @@ struct Turn {
     explored: bool,
     /// Visits of the search; 0 without one.
     visits: u16,
-    /// P(win) - P(loss) after the move by the search, -1 to 1.
+    /// P(win) - P(loss) of the move according to the search, -1 to 1.
     value: f32,
-    /// Expected margin after komi by the search, points.
+    /// Expected margin after komi according to the search, in points.
     margin: f32,
-    /// P(win) - P(loss) by the network alone.
+    /// P(win) - P(loss) of the position according to the network alone.
     network_value: f32,
     /// Training weight.
     weight: f32,
-    /// The policy target: index of a move and its probability.
+    /// The policy target: the index of each move and its probability.
     policy: Vec<(u16, f32)>,
 }
 
@@ -119,7 +120,7 @@ impl Turn {
         let color = game.mover(ply);
         let mut before = position.stones(Color::Black) | position.stones(Color::White);
         if let Move::Play(point) = record.mv {
-            // A stone may remove itself, because suicide is legal.
+            // A stone may remove itself where suicide is legal.
             before.insert(point);
         }
         position
@@ -156,30 +157,6 @@ pub(crate) fn color_name(color: Color) -> &'static str {
     match color {
         Color::Black => "black",
         Color::White => "white",
-    }
-}
-
-/// The result of a game, as words.
-pub(crate) fn result_in_words(game: &GameRecord) -> String {
-    let winner = match game.outcome() {
-        None => return format!("no result: {}", why_no_result(game.end_reason)),
-        Some(Outcome::Tie) => return "a tie".to_owned(),
-        Some(Outcome::BlackWins) => "Black",
-        Some(Outcome::WhiteWins) => "White",
-    };
-    match (game.end_reason, game.margin_points()) {
-        (EndReason::Resign, _) => format!("{winner} wins by resignation"),
-        (EndReason::Forfeit, _) => format!("{winner} wins by forfeit"),
-        (_, Some(margin)) => format!("{winner} wins by {}", points(margin.abs())),
-        (_, None) => format!("{winner} wins"),
-    }
-}
-
-fn why_no_result(reason: EndReason) -> &'static str {
-    match reason {
-        EndReason::PlyLimit => "the ply limit was reached",
-        EndReason::UndecidedLife => "the life of some chains is undecided",
-        _ => "the record ends before the game is over",
     }
 }
 

@@ -1,4 +1,4 @@
-//! The runs that are served: which stores they are and how they are called in addresses.
+//! The runs to serve: their stores, and their names in addresses.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -10,13 +10,22 @@ use crate::game_list::ShardCache;
 use crate::live::{Live, Source};
 use crate::problem::Problem;
 
-/// Folders of a store whose files tell that something happened.
-const WATCHED: [&str; 5] = ["metrics", "games", "models", "promotions", "matches"];
+/// The folders of a store that are checked for changes.
+const WATCHED: [&str; 8] = [
+    "metrics",
+    "games",
+    "models",
+    "promotions",
+    "matches",
+    "summaries",
+    "fleet",
+    "quarantine",
+];
 
 /// Why the stores cannot be served.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    /// One of them cannot be opened.
+    /// A store cannot be opened.
     #[error(transparent)]
     Store(#[from] StoreError),
     /// A folder cannot be read.
@@ -24,7 +33,7 @@ pub enum OpenError {
     Folder {
         /// The folder.
         folder: PathBuf,
-        /// What the system says.
+        /// The error of the system.
         source: std::io::Error,
     },
     /// No store was named.
@@ -32,9 +41,9 @@ pub enum OpenError {
     Nothing,
 }
 
-/// One run and what is known of it.
+/// One run, and what is kept in memory about it.
 pub(crate) struct Run {
-    /// Its name in addresses: letters, digits, `.`, `_`, `-`; no other run has it.
+    /// Its unique name in addresses: letters, digits, `.`, `_`, and `-`.
     pub(crate) slug: String,
     pub(crate) store: Store,
     pub(crate) report: Live,
@@ -49,10 +58,11 @@ pub struct Runs {
 }
 
 impl Runs {
-    /// Opens stores. A folder that is no store stands for those in it, or in its folder `runs`, as that of a sweep.
+    /// Opens stores. A folder that is not a store stands for the stores in it or, as in the folder of a sweep, in its
+    /// folder `runs`.
     ///
     /// # Errors
-    /// [`OpenError`] for the first that cannot be opened.
+    /// [`OpenError`] for the first location that cannot be opened, or if there are no locations.
     pub fn open(locations: &[String]) -> Result<Runs, OpenError> {
         let mut taken = BTreeSet::new();
         let mut runs = Vec::new();
@@ -90,7 +100,7 @@ impl Runs {
         })
     }
 
-    /// What is rendered again when stores change.
+    /// The parts of pages that are rendered again when stores change.
     pub(crate) fn lives(&self) -> impl Iterator<Item = &Live> {
         let comparison = (self.runs.len() > 1).then_some(&self.comparison);
         self.runs.iter().map(|run| &run.report).chain(comparison)
@@ -122,7 +132,7 @@ fn comparison_of(runs: Vec<(String, Store)>) -> Source {
     }
 }
 
-/// How many files the watched folders of a store hold, and how many bytes: both change with whatever happens to it.
+/// The numbers of files and bytes in each watched folder. Whatever a run records there changes some of them.
 fn fingerprint(store: &Store) -> anyhow::Result<Vec<u64>> {
     let mut found = Vec::new();
     for folder in WATCHED {
@@ -133,7 +143,7 @@ fn fingerprint(store: &Store) -> anyhow::Result<Vec<u64>> {
     Ok(found)
 }
 
-/// The store at a location, or the stores in that folder.
+/// The location itself if it is a store, or else the stores in that folder; the location if there are none.
 fn stores_at(location: &str) -> Result<Vec<String>, OpenError> {
     let folder = Path::new(location);
     let is_store = |folder: &Path| folder.join("run.json").is_file();
@@ -163,7 +173,7 @@ fn stores_at(location: &str) -> Result<Vec<String>, OpenError> {
     Ok(vec![location.to_owned()])
 }
 
-/// A name for a run from the end of its location, which no other has.
+/// A unique name for a run, made from the end of its location.
 fn slug(location: &str, taken: &mut BTreeSet<String>) -> String {
     let full = Path::new(location).canonicalize().unwrap_or_else(|_| location.into());
     let last = full.file_name().unwrap_or_default().to_string_lossy();

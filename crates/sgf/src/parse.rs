@@ -8,7 +8,8 @@ use crate::tree::{ROOT_ONLY, SgfNodeId, SgfTree};
 /// After this many broken games that extend to the end of the text, the rest is not searched further.
 const MAX_UNTERMINATED: usize = 64;
 
-/// How many times the length of the text may be read again to split games that a missing bracket made one.
+/// How many times the length of the text may be read again, to continue inside broken games and to split games that a
+/// missing bracket made one.
 const MAX_REREAD: usize = 8;
 
 /// Number of bytes of a node that are searched for a property of a first node.
@@ -16,6 +17,9 @@ const ROOT_BYTES: usize = 512;
 
 /// Most nodes of a game, and most parentheses open at once; the largest collections of variations have a tenth of it.
 const MAX_NODES: usize = 1 << 20;
+
+/// Most values of a game's properties, of which every property has at least one.
+const MAX_VALUES: usize = 1 << 22;
 
 /// Parses all games of a text into trees. Text between games (mail headers, signatures, a byte order mark) is skipped.
 ///
@@ -51,7 +55,7 @@ pub struct SgfTrees<'a> {
     /// Where the last game starts.
     start: Mark,
     unended: usize,
-    /// Number of bytes read again by [`SgfTrees::split_last`].
+    /// Number of bytes that were read again; see [`MAX_REREAD`].
     reread: usize,
     unread: Option<SgfError>,
 }
@@ -138,13 +142,15 @@ impl<'a> SgfTrees<'a> {
 
     /// Moves behind a broken game: to its end or to the next start of a game.
     fn skip_broken(&mut self) {
-        let start = self.start.at;
-        let (next, unread) = match self.unended < MAX_UNTERMINATED {
-            true => (after_broken(&self.text[start..]), self.at),
+        let (start, read_to) = (self.start.at, self.at);
+        let may_continue = self.unended < MAX_UNTERMINATED && self.reread <= MAX_REREAD * self.text.len();
+        let (next, unread) = match may_continue {
+            true => (after_broken(&self.text[start..]), read_to),
             false => (None, start + 1),
         };
         self.mark = self.start;
         self.at = start + next.unwrap_or(self.text.len() - start);
+        self.reread += read_to.saturating_sub(self.at);
         if next.is_none() {
             self.note_unread(unread);
         }
@@ -280,6 +286,12 @@ impl<'a> SgfTrees<'a> {
         let tree = line.tree_for_property();
         tree.begin_property(&normal_name(name), place);
         while self.byte() == Some(b'[') {
+            if tree.value_count() >= MAX_VALUES {
+                return Err(self.error(
+                    self.at,
+                    format!("expected at most {MAX_VALUES} values in a game, found more"),
+                ));
+            }
             let end = self.value_end()?;
             tree.push_value(&self.text[self.at + 1..end]);
             self.at = end + 1;

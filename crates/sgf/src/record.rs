@@ -117,7 +117,7 @@ fn claims_text(game: &GameRecord, origin: &Origin) -> String {
     } else {
         claims.join(", ")
     };
-    let check = Comparison::of(game, origin.claim()).name();
+    let check = Comparison::of(game).name();
     format!(
         "Imported from {}, game {}. Its file claims: {claims}. Claimed result against the rules: {check}.",
         origin.file, origin.game

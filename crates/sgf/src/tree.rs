@@ -118,6 +118,11 @@ impl SgfTree {
         self.nodes.len()
     }
 
+    /// Number of values of all properties.
+    pub(super) fn value_count(&self) -> usize {
+        self.values.len()
+    }
+
     /// All nodes in file order.
     pub fn nodes(&self) -> impl Iterator<Item = SgfNode<'_>> {
         (0..self.nodes.len() as u32).map(|index| SgfNode { tree: self, index })

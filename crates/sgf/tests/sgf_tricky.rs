@@ -569,6 +569,11 @@ fn text_that_is_not_read_is_reported() {
     assert_eq!(games.by_ref().filter(Result::is_err).count(), 1);
     let unread = games.unread().expect("a second game").to_string();
     assert!(unread.contains("bytes of the text were not read"), "{unread}");
+    // Each game begins in the value of the one before, which ends at the end of the text.
+    let text = format!("{}]!", "(;GM[".repeat(1000));
+    let mut games = SgfGames::new(&text);
+    let broken = games.by_ref().filter(Result::is_err).count();
+    assert!(broken < 20 && games.unread().is_some(), "{broken} of 1000");
     let text = "(;SZ[5];B[cc".repeat(1000);
     let mut games = SgfGames::new(&text);
     let broken = games.by_ref().filter(Result::is_err).count();
@@ -585,6 +590,8 @@ fn games_that_would_take_too_much_memory_are_rejected() {
     assert!(reason(nodes).contains("1048576 nodes"));
     let depth = format!("(;SZ[19]{}", "(".repeat(1 << 21));
     assert!(reason(depth).contains("1048576 nodes and open parentheses"));
+    let values = format!("(;SZ[19]{})", "X[]".repeat((1 << 22) + 1));
+    assert!(reason(values).contains("4194304 values"));
 }
 
 /// Malicious files must not take time quadratic in their length.

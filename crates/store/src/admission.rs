@@ -38,7 +38,7 @@ impl Admission {
             read: HashSet::new(),
             known: HashSet::new(),
         };
-        admission.catch_up()?;
+        admission.read_new()?;
         Ok(admission)
     }
 
@@ -98,8 +98,15 @@ impl Admission {
         self.refuse(outdated)
     }
 
-    /// Reads the ids of the games admitted since the last call.
+    /// Reads the ids of the games that others have admitted since the last call. Without new notes, nothing is listed.
     fn catch_up(&mut self) -> Result<(), StoreError> {
+        match self.games.changes()?.last == self.seen {
+            true => Ok(()),
+            false => self.read_new(),
+        }
+    }
+
+    fn read_new(&mut self) -> Result<(), StoreError> {
         let listing = self.games.list(&GamesOf::Imported)?;
         for shard in listing.shards {
             if self.read.contains(&shard.path) {
@@ -131,6 +138,7 @@ impl Admission {
                 return Ok(false);
             }
         }
+        self.seen += 1;
         self.known.extend(ids);
         self.read.insert(shard.path.clone());
         Ok(true)

@@ -12,7 +12,8 @@ impl Games {
     /// The current state of the change notes. The first call lists them; later calls only ask for the note that would
     /// follow the last known one, since a note is written only after all earlier ones.
     pub(crate) fn changes(&self) -> Result<Arc<Changes>, StoreError> {
-        let known = self.memory.changes().clone();
+        // Taken, so that new notes are added in place if nobody else holds the state.
+        let known = self.memory.changes().take();
         let changes = match known {
             Some(known) => self.changes_after(known)?,
             None => Arc::new(self.listed_changes()?),
@@ -26,7 +27,7 @@ impl Games {
         let Some(mut bytes) = next(known.last)? else {
             return Ok(known);
         };
-        let mut changes = Changes::clone(&known);
+        let mut changes = Arc::unwrap_or_clone(known);
         loop {
             let number = changes.last + 1;
             changes.apply(number, Change::read(&path_of(number), &bytes)?)?;

@@ -1,4 +1,4 @@
-//! The file of a sweep and the runs that it asks for.
+//! Reads the file of a sweep and plans its runs.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use tengen_evaluator::{MatchConfig, Openings};
 use tengen_matches::{Asked, Conditions, TrainedOn, read_book, usage};
-use tengen_rules::{Komi, check_setting};
+use tengen_rules::{Komi, Size, check_setting};
 use tengen_run::{RunConfig, keys};
 use tengen_store::Store;
 
@@ -45,7 +45,7 @@ pub struct RatingPlan {
     /// Models of each run, spread evenly over its length and always including the last one (usual 4). More models show
     /// more of the learning curve but take more matches.
     pub models: usize,
-    /// Points for White; `None` means fair komi according to the last model of the first run.
+    /// Komi of all matches; `None` means fair komi according to the last model of the first run.
     pub komi: Option<Komi>,
     /// How pairs of games start.
     pub openings: Openings,
@@ -93,7 +93,7 @@ pub struct PlannedRun {
 pub struct Plan {
     /// The name of the sweep and of its folder.
     pub name: String,
-    /// The arms to compare; all others are compared with the first.
+    /// The arms; each is compared with the first one.
     pub arms: Vec<Arm>,
     /// All runs, seed by seed, so that early results cover all arms.
     pub runs: Vec<PlannedRun>,
@@ -102,7 +102,7 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Reads a sweep's file and the base configuration that it names, whose path is relative to the file.
+    /// Reads a sweep's file and the base configuration that it names by a path relative to the file.
     ///
     /// # Errors
     /// If a file cannot be read, a key is unknown or out of range, a run would never end, two arms have the same name,
@@ -162,7 +162,7 @@ impl Plan {
         })
     }
 
-    /// The settings of all matches, chosen for the last model of the first run; `store` is the store of that run.
+    /// The settings of all matches, chosen for the last model of the first run, whose store is `store`.
     ///
     /// # Errors
     /// If the store cannot be read, or if the opening book does not exist.
@@ -192,7 +192,7 @@ impl Plan {
     }
 }
 
-/// A name as part of a path: letters, digits, `.` and `-`.
+/// A name in a form that is safe in paths: lowercase letters, digits, `.`, and `-`.
 fn slug(name: &str) -> String {
     let mut slug = String::new();
     for character in name.chars() {
@@ -216,15 +216,15 @@ fn reject_twice(what: &str, names: &[String]) -> anyhow::Result<()> {
 
 /// Checks that runs end and that their models can meet.
 fn check_runs(runs: &[PlannedRun]) -> anyhow::Result<()> {
-    let mut played: BTreeMap<(String, String), &str> = BTreeMap::new();
+    let mut played: BTreeMap<(Size, String), &str> = BTreeMap::new();
     for run in runs {
         if !run.config.budget.is_limited() {
             return Err(usage(
                 "a run of a sweep must end: set a limit, such as budget.cpu_seconds = 600 or budget.steps = 5000",
             ));
         }
-        let board = &run.config.selfplay.boards[0].size;
-        played.insert((board.clone(), run.config.rules.to_string()), &run.name);
+        let board = run.config.sizes()?[0];
+        played.insert((board, run.config.rules.to_string()), &run.name);
     }
     match played.len() {
         1 => Ok(()),

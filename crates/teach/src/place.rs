@@ -8,6 +8,7 @@
 //!
 //! Nothing is written before the first step, so that training that is refused leaves nothing behind.
 
+use std::fs::DirEntry;
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -37,6 +38,9 @@ pub(crate) struct State {
     pub(crate) ledger: Ledger,
 }
 
+/// The file that a process locks before it writes anything else.
+const LOCK_FILE: &str = "run.lock";
+
 /// The folder of a training.
 pub(crate) struct Place {
     folder: PathBuf,
@@ -55,8 +59,13 @@ impl Place {
             open: None,
         };
         let shown = folder.display();
+        if folder.to_str().is_none() {
+            bail!("{shown} has a name that is not UTF-8: choose another folder for the model");
+        }
+        // After an early kill, the lock may be alone.
+        let is_content = |entry: std::io::Result<DirEntry>| entry.map_or(true, |entry| entry.file_name() != LOCK_FILE);
         let is_used = match std::fs::read_dir(folder) {
-            Ok(mut entries) => entries.next().is_some(),
+            Ok(mut entries) => entries.any(is_content),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => false,
             Err(error) => return Err(error).with_context(|| format!("cannot read {shown}")),
         };
@@ -121,9 +130,10 @@ impl Place {
         Ok(())
     }
 
-    /// Whether the folder has a model.
-    pub(crate) fn has_model(&self) -> bool {
-        self.folder.join(INFO_FILE).exists()
+    /// Whether the folder has an intact model of this step. After a kill, it may still have an earlier one, or weights
+    /// that its description does not fit.
+    pub(crate) fn has_model_of(&self, step: u64) -> bool {
+        Model::load(&self.folder).is_ok_and(|model| model.info.provenance.step == step)
     }
 
     /// Puts the model into the folder, each file in one step, and the description last.

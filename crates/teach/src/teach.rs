@@ -109,7 +109,7 @@ pub(crate) fn teach_from(
     learned.and(saved)?;
     let samples_per_second = (made * config.training.batch as u64) as f64 / began.elapsed().as_secs_f64();
     let is_done = lessons.trainer.steps() >= lessons.goal;
-    if is_done && (made > 0 || !lessons.place.has_model()) {
+    if is_done && !lessons.place.has_model_of(lessons.trainer.steps()) {
         let model = lessons.model()?;
         lessons.place.put_model(&model)?;
     }

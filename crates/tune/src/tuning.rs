@@ -1,4 +1,4 @@
-//! Which settings of a run suit this machine? Measures self-play and training with the run's own network.
+//! Searches for the settings of a run that suit this machine, by measuring self-play and training with its network.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,8 +15,8 @@ use tengen_selfplay::{BoardShare, SelfPlayBench, SelfPlayConfig, bench_selfplay}
 
 use crate::training::TrainingSpeed;
 
-/// Fewer games at a time, or fewer threads, are chosen if they cost no more than this share of the best rate: their
-/// games are fresher, and they need less memory.
+/// Settings with fewer games at a time win if they reach this share of the best rate: their games are fresher, and they
+/// need less memory.
 const AS_GOOD: f64 = 0.95;
 
 /// Settings of self-play.
@@ -69,14 +69,14 @@ impl Trial {
     }
 }
 
-/// The settings found for a run, and what they were found by.
+/// The settings found for a run, and the measurements behind them.
 #[derive(Debug, Serialize)]
 pub struct Tuning {
-    /// What networks were computed on.
+    /// What the networks ran on.
     device: String,
-    /// The network and the board: the largest of the run.
+    /// What was measured: the run's first network, its largest board, and the visits.
     workload: String,
-    /// Everything that was tried, in the order in which it was.
+    /// All trials, in order.
     trials: Vec<Trial>,
     /// Settings for which the GPU has too little memory.
     too_large: Vec<Settings>,
@@ -88,7 +88,7 @@ pub struct Tuning {
     steps_wanted: f64,
     /// MiB of memory that the evaluation caches take when they are full.
     cache_mib: u64,
-    /// Whether networks run on GPUs, beside which the trainer's thread costs little.
+    /// Whether networks run on GPUs. If so, training takes little processor time from self-play.
     on_gpu: bool,
 }
 
@@ -106,12 +106,11 @@ struct Bench<'a> {
 }
 
 impl Tuning {
-    /// Looks for settings of a run on these devices for about this many seconds: for those that `wanted` names, all
-    /// others are as configured. `progress` hears what is measured, and
-    /// once `stopped` says so, it ends.
+    /// Searches for about this many seconds for the settings that `wanted` names; all others stay as configured. Calls
+    /// `progress` with what it measures, and ends early once `stopped` returns true.
     ///
     /// # Errors
-    /// If a device cannot be used, a network fails on it, or it was stopped.
+    /// If a device cannot be used, a network fails on it, or the search was stopped.
     pub fn find(
         config: &RunConfig,
         devices: &[DeviceChoice],
@@ -199,7 +198,7 @@ impl Tuning {
         lines
     }
 
-    /// Whether the trainer keeps up with self-play.
+    /// Says whether the trainer keeps up with self-play.
     pub fn about_training(&self) -> String {
         let wanted = self.steps_wanted;
         let Some(able) = self.steps_per_second else {
@@ -217,7 +216,7 @@ impl Tuning {
         if self.on_gpu {
             return format!("{rates} It keeps up.");
         }
-        // One core trains at `able`, while all cores play at the measured rate.
+        // One core trains at `able` steps per second, while all cores play at the measured rate.
         let cores = self.chosen().workers as f64;
         let training = share / (share + cores) * 100.0;
         format!("{rates} About {training:.0}% of the processor time of a run is training.")
@@ -225,7 +224,7 @@ impl Tuning {
 }
 
 impl Bench<'_> {
-    /// Tries the number formats, then games per group, then groups, then workers, each with the best found so far.
+    /// Tries the number formats, then games per group, then groups, then workers, each with the best settings so far.
     fn search(&mut self, plan: &Plan) -> anyhow::Result<Trial> {
         let usual = Precision::for_prediction(plan.format, self.devices[0])?;
         let mut formats = vec![usual];
@@ -251,8 +250,8 @@ impl Bench<'_> {
         }))
     }
 
-    /// The best of some settings, of which those tried before are not tried again. Settings that need more memory than
-    /// a GPU has are noted and left out.
+    /// The best of these settings. Settings that were tried before are not measured again. Those that need more memory
+    /// than a GPU has go to `too_large`.
     fn best(&mut self, settings: impl Iterator<Item = Settings>) -> anyhow::Result<Trial> {
         let mut found = Vec::new();
         let mut refusal = None;
@@ -322,19 +321,19 @@ impl Bench<'_> {
     }
 }
 
-/// Which settings are looked for.
+/// Which settings to search for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wanted {
     /// All that can be measured, whatever the configuration says.
     All,
-    /// Those that the configuration leaves to a measurement.
+    /// Those that the configuration sets to `auto`.
     Auto,
 }
 
-/// What is tried.
+/// The values to try.
 struct Plan {
     format: PrecisionChoice,
-    /// Whether fp32 is tried, too.
+    /// Whether to try fp32, too.
     compares_formats: bool,
     workers: Vec<usize>,
     groups: Vec<usize>,
@@ -342,7 +341,7 @@ struct Plan {
 }
 
 impl Plan {
-    /// On a CPU, a worker for each core; on GPUs, a few for each, which share it.
+    /// On a CPU, one worker per core. On GPUs, a few workers share each GPU.
     fn new(on_gpu: bool, cores: usize, gpus: usize) -> Plan {
         if !on_gpu {
             return Plan {
@@ -353,11 +352,13 @@ impl Plan {
                 games: vec![16, 32, 64, 128, 256],
             };
         }
-        let mut workers: Vec<usize> = [4, 2, 8, 16]
-            .iter()
-            .map(|each| (each * gpus).min(cores.max(gpus)))
-            .collect();
-        workers.dedup();
+        let mut workers = Vec::new();
+        for each in [4, 2, 8, 16] {
+            let all = (each * gpus).min(cores.max(gpus));
+            if !workers.contains(&all) {
+                workers.push(all);
+            }
+        }
         Plan {
             format: PrecisionChoice::Auto,
             compares_formats: true,
@@ -367,8 +368,8 @@ impl Plan {
         }
     }
 
-    /// Only the values that the configuration states, where it states any. The number format of `auto` has been
-    /// measured before.
+    /// With [`Wanted::Auto`], tries only the values that the configuration states, where it states any. Number formats
+    /// are not compared, because `auto` already stands for the fastest one.
     fn only(self, wanted: Wanted, config: &RunConfig) -> Plan {
         if wanted == Wanted::All {
             return self;
@@ -386,13 +387,13 @@ impl Plan {
         }
     }
 
-    /// The most trials: one or two formats for one of the settings of the first kind, the others once.
+    /// An upper bound on the number of trials. The groups and workers of the first trial are not tried again.
     fn most_trials(&self) -> usize {
         1 + usize::from(self.compares_formats) + self.games.len() + self.groups.len() - 1 + self.workers.len() - 1
     }
 }
 
-/// The value that a configuration states, otherwise those to try.
+/// The value that a configuration states, or else the values to try.
 fn stated<T>(setting: Setting<T>, tried: Vec<T>) -> Vec<T> {
     match setting {
         Setting::Is(value) => vec![value],
@@ -400,7 +401,7 @@ fn stated<T>(setting: Setting<T>, tried: Vec<T>) -> Vec<T> {
     }
 }
 
-/// The processor's cores.
+/// The number of cores that the process may use.
 fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
@@ -410,7 +411,7 @@ fn is_out_of_memory(error: &anyhow::Error) -> bool {
     format!("{error:#}").contains("out of GPU memory")
 }
 
-/// Of the trials that are about as fast as the fastest one, that with the fewest games at a time.
+/// Of the trials that are about as fast as the fastest one, the one with the fewest games at a time.
 fn fastest(trials: &[Trial]) -> Option<Trial> {
     let most = trials
         .iter()

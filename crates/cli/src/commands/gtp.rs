@@ -156,9 +156,9 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
     });
     let mut session = Session::new(engine, size, komi).under(rules);
     session.tell_conditions();
-    let note = move |line: &[u8]| {
-        let request = Request::parse(&String::from_utf8_lossy(line));
-        if request.is_some_and(|request| request.name == "quit") {
+    let note = move |line: Option<&[u8]>| {
+        let request = line.and_then(|line| Request::parse(&String::from_utf8_lossy(line)));
+        if line.is_none() || request.is_some_and(|request| request.name == "quit") {
             quit.arrives();
         }
     };

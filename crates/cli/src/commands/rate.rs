@@ -102,7 +102,9 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
     };
     let pairings = play(&matches, models)?;
     let standing = Standing::of(&config, &entrants, pairings, interrupt.requested())?;
-    record(&standing, &store)?;
+    if !standing.stopped {
+        record(&standing, &store)?;
+    }
     table::show(&standing, &args.table)?;
     match standing.stopped {
         true => {
@@ -151,9 +153,15 @@ fn record(standing: &Standing, store: &Store) -> anyhow::Result<()> {
     let scratch = || tengen_store::scratch_folder(store.location());
     let folder = store.local_path().map_or_else(scratch, Path::to_owned);
     let metrics = Metrics::of(store, &folder).context("cannot record the ratings")?;
+    // All have the same time, so that readers know which ratings belong together.
+    let time_ms = tengen_records::now_ms() as i64;
     for row in &standing.players {
         if let Some(elo) = row.elo {
-            metrics.record(&Event::now(elapsed, rating_of(row, elo)))?;
+            metrics.record(&Event {
+                time_ms,
+                elapsed_seconds: elapsed,
+                measured: rating_of(row, elo),
+            })?;
         }
     }
     Ok(())

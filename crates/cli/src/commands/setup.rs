@@ -1,4 +1,4 @@
-//! `tengen setup`: which libtorch the unpacked program uses.
+//! `tengen setup`: chooses the libtorch that the unpacked program uses.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -12,7 +12,7 @@ use crate::output;
 /// The version of libtorch that this program was built for.
 const VERSION: &str = env!("TENGEN_TORCH");
 
-/// The link beside the program that comes before its own libraries.
+/// The link beside the program; libraries in its folder come before the program's own.
 const LINK: &str = "torch";
 
 /// The folder of the libraries that came with the program.
@@ -41,7 +41,7 @@ pub(crate) struct Args {
     kind: Option<Kind>,
 }
 
-/// Where libtorch is to come from.
+/// Where to take libtorch from.
 #[derive(Clone, Debug, PartialEq)]
 enum Kind {
     /// The libraries that came with the program.
@@ -84,7 +84,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
     say_what_is_used(&program)
 }
 
-/// Downloads libtorch for NVIDIA GPUs unless it is there; returns its folder.
+/// Downloads libtorch for NVIDIA GPUs unless it is already there. Returns its folder.
 fn download(home: &Path) -> anyhow::Result<PathBuf> {
     let script = home.join("scripts/setup-libtorch.sh");
     ensure!(
@@ -131,7 +131,7 @@ fn checked(folder: &Path) -> anyhow::Result<PathBuf> {
     Ok(folder)
 }
 
-/// The version of a libtorch folder, without what follows its `+`.
+/// The version of the libtorch in a folder, without the part after its `+`.
 fn version_of(folder: &Path) -> Option<String> {
     let text = fs::read_to_string(folder.join("build-version")).ok().or_else(|| {
         let script = fs::read_to_string(folder.join("version.py")).ok()?;
@@ -141,7 +141,7 @@ fn version_of(folder: &Path) -> Option<String> {
     Some(text.trim().split('+').next()?.to_owned())
 }
 
-/// Lets the link point to a folder. If the program does not start with it, the link is as before.
+/// Points the link at a folder. If the program does not start with its libraries, restores the link.
 fn point(link: &Path, folder: &Path, program: &Path) -> anyhow::Result<()> {
     let before = fs::read_link(link).ok();
     replace(link, folder)?;
@@ -149,19 +149,19 @@ fn point(link: &Path, folder: &Path, program: &Path) -> anyhow::Result<()> {
         .arg("--version")
         .env_remove("LD_LIBRARY_PATH")
         .stdin(Stdio::null())
-        .output()
-        .with_context(|| format!("cannot start {}", program.display()))?;
-    if started.status.success() {
-        return Ok(());
-    }
+        .output();
+    let problem = match started {
+        Ok(started) if started.status.success() => return Ok(()),
+        Ok(started) => String::from_utf8_lossy(&started.stderr).trim().to_owned(),
+        Err(error) => format!("cannot start {}: {error}", program.display()),
+    };
     match before {
         Some(before) => replace(link, &before)?,
         None => remove(link)?,
     }
     bail!(
-        "the program does not start with the libraries in {}, so nothing was changed: {}",
-        folder.display(),
-        String::from_utf8_lossy(&started.stderr).trim()
+        "the program does not start with the libraries in {}, so nothing was changed: {problem}",
+        folder.display()
     )
 }
 

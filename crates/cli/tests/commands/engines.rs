@@ -214,3 +214,13 @@ fn tengen_over_gtp_plays_full_games_against_gnu_go() {
         }
     }
 }
+
+#[test]
+fn an_engine_is_asked_about_the_theory_of_5x5() {
+    let engine = format!("gtp:\"{} gtp --model random\",engines=2", env!("CARGO_BIN_EXE_tengen"));
+    let asked = tengen(&["verify", "--model", &engine, "--board", "5x5", "--games", "2", "--json"]);
+    let report = asked.object();
+    let checks = report["checks"].as_array().expect("checks");
+    let replies = checks.iter().find(|check| check["expected"] == "25 of 25");
+    assert!(replies.is_some_and(|check| check["passed"] == false), "{report}");
+}

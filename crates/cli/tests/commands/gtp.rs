@@ -170,10 +170,17 @@ fn usage_errors_are_one_sentence() {
     tengen(&["gtp", "--model", "model:/no/such/model"]).refuses(1, "/no/such/model");
 }
 
-/// `quit` during a search of more visits than can be made in a day. The first report comes half a second after the
-/// start of the search.
+/// A search of more visits than can be made in a day ends with `quit` and when the input ends. The first report comes
+/// half a second after the start of the search.
 #[test]
-fn quit_ends_a_search_in_progress() {
+fn quit_and_the_end_of_the_input_end_a_search_in_progress() {
+    for (last, answer) in [("quit\n", "play pass\n\n= \n\n"), ("", "play pass\n\n")] {
+        assert!(rest_of_a_long_search(last).ends_with(answer), "{last:?}");
+    }
+}
+
+/// What the engine says after its first report, once it has been sent these lines and its input has ended.
+fn rest_of_a_long_search(last: &str) -> String {
     let mut child = start(&["gtp", "--model", "uniform", "--visits", "4000000000"]);
     let mut input = child.stdin.take().unwrap();
     input.write_all(b"boardsize 1\nlz-genmove_analyze b 50\n").unwrap();
@@ -183,9 +190,10 @@ fn quit_ends_a_search_in_progress() {
         line.clear();
         assert_ne!(output.read_line(&mut line).unwrap(), 0, "the engine has ended");
     }
-    input.write_all(b"quit\n").unwrap();
+    input.write_all(last.as_bytes()).unwrap();
+    drop(input);
     let mut rest = String::new();
     output.read_to_string(&mut rest).unwrap();
-    assert!(rest.ends_with("play pass\n\n= \n\n"), "{rest:?}");
     assert!(child.wait().unwrap().success());
+    rest
 }

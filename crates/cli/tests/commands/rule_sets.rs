@@ -39,6 +39,7 @@ fn self_play(name: &str, folder: &Path) -> Answer {
         rules.as_str(),
         "network.blocks=1",
         "network.channels=8",
+        "network.nested_blocks=false",
         "selfplay.boards=[{size=\"3x3\"}]",
         "selfplay.games_per_group=4",
         "selfplay.search.visits=2",

@@ -12,6 +12,7 @@ use tengen_store::{Create, Store};
 const TINY: &[&str] = &[
     "network.blocks=1",
     "network.channels=8",
+    "network.nested_blocks=false",
     "selfplay.boards=[{size=\"3x3\"}]",
     "selfplay.games_per_group=8",
     "training.batch=32",

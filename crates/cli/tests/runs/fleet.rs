@@ -22,6 +22,7 @@ const SETTINGS: &[&str] = &[
     "selfplay.search.visits=4",
     "network.blocks=1",
     "network.channels=8",
+    "network.nested_blocks=false",
     "network.head_channels=4",
     "training.batch=64",
     "training.threads=1",

@@ -20,6 +20,7 @@ const SETTINGS: &[&str] = &[
     "selfplay.boards=[{size=\"5x5\"}]",
     "network.blocks=2",
     "network.channels=16",
+    "network.nested_blocks=false",
     "training.precision=\"fp32\"",
     "training.batch=64",
     "loop.start_positions=100",

@@ -6,11 +6,11 @@ use std::hash::{BuildHasherDefault, Hasher};
 
 use sha2::{Digest, Sha256};
 
-use tengen_rules::{Color, ImageTable, Komi, Move, Position};
+use tengen_rules::{Color, ImageTable, Komi, Move, Position, Scoring};
 
 /// A key of everything that two positions must share to count as equal: board size, rules, komi, side to move,
-/// consecutive passes, whether a pass is legal and, up to one symmetry of the board, the stones of both colors and the
-/// points banned by the ko rule. It consists of the first 16 bytes of a SHA-256.
+/// consecutive passes, whether a pass is legal, prisoners if the rules count them and, up to one symmetry of the board,
+/// the stones of both colors and the points banned by the ko rule. It consists of the first 16 bytes of a SHA-256.
 pub(crate) fn position_key(position: &Position, rules: &str, komi: Komi) -> u128 {
     let size = position.size();
     let table = ImageTable::of(size);
@@ -34,6 +34,10 @@ pub(crate) fn position_key(position: &Position, rules: &str, komi: Komi) -> u128
         position.consecutive_passes() as u8,
         position.is_legal(Move::Pass).into(),
     ]);
+    if position.rules().scoring == Scoring::Territory {
+        let [black, white] = [Color::Black, Color::White].map(|color| i64::from(position.prisoners(color)));
+        hash.update((black - white).to_le_bytes());
+    }
     let words = size.area().div_ceil(64);
     for set in &smallest {
         set[..words].iter().for_each(|word| hash.update(word.to_le_bytes()));

@@ -29,7 +29,7 @@ pub struct DatasetFilter {
     pub since_ms: Option<i64>,
     /// Only games that started before this time, in milliseconds since 1970-01-01 UTC.
     pub until_ms: Option<i64>,
-    /// Only games that ended by two passes and have a score.
+    /// Only games that have a score.
     pub scored_only: bool,
     /// Only games whose first search found a value of at most this much, 0 to 1, from either side.
     pub balanced: Option<f64>,
@@ -88,7 +88,7 @@ impl DatasetFilter {
             )
             && self.since_ms.is_none_or(|since| game.start_time_ms >= since)
             && self.until_ms.is_none_or(|until| game.start_time_ms < until)
-            && (!self.scored_only || game.is_finished())
+            && (!self.scored_only || game.score_half_points.is_some())
             && self.balanced.is_none_or(|most| is_balanced(game, most))
             && one_of(
                 self.rules.is_empty(),

@@ -276,8 +276,9 @@ Before a game was included, it was replayed turn by turn under its rules with it
 turn, and games whose stated score or owners differ from the count on the final board, are not here.
 
 - Boards, legal moves, points banned by superko and scores come from that replay, not from a network.
-- Scores are strict area scores: after two consecutive passes, all stones on the board and the empty points that reach
-  only one color are counted; no stones are removed as dead.
+- Scores are strict. Under area scoring, after two consecutive passes, all stones on the board and the empty points that
+  reach only one color are counted; no stones are removed as dead. Under territory scoring, prisoners and surrounded
+  points are counted, and positions do not say how many prisoners there are.
 - A game that reached its length limit, or stops before two passes, is unfinished: it has no outcome, score or owners.
   A resigned or forfeited game has an outcome but no score and no owners.
 - Values, expected scores and policies come from the search that chose the move, with the model of that time. They are

@@ -260,7 +260,7 @@ pub(crate) const CLAIMS: &[Column<OfGame>] = &[
         )
         .null(NOT_IMPORTED),
         |game, out| {
-            let compare = |origin: &Origin| Comparison::of(game.record, origin.claim()).name();
+            let compare = |_: &Origin| Comparison::of(game.record).name();
             put_text(game.origin().map(compare), out);
         },
     ),

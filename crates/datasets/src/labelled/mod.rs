@@ -96,7 +96,7 @@ pub fn read_results(file: &Path, plies: &Range<usize>) -> Result<LabelledPositio
     }
 }
 
-/// The file itself, or the parts of a dataset in the order of their names.
+/// The file itself, or the parts of a dataset in the order of their names, of all splits together.
 fn files(path: &Path) -> Result<Vec<PathBuf>, LabelledError> {
     let failed = |error: std::io::Error| LabelledError {
         path: path.to_owned(),
@@ -105,17 +105,25 @@ fn files(path: &Path) -> Result<Vec<PathBuf>, LabelledError> {
     if !path.is_dir() {
         return Ok(vec![path.to_owned()]);
     }
-    // `data export --out DIR` writes to DIR/v1/data.
-    let folder = ["v1/data", "data", "."]
-        .map(|inner| path.join(inner))
-        .into_iter()
-        .find(|folder| folder.is_dir());
-    let entries = std::fs::read_dir(folder.unwrap_or_else(|| path.to_owned())).map_err(failed)?;
+    // `data export --out DIR` writes to DIR/v1/data or, with --split, to the other folders.
+    let parts_in = |folder: &Path| -> Vec<PathBuf> {
+        let parts = ["data", "train", "validation", "test"].map(|part| folder.join(part));
+        parts.into_iter().filter(|part| part.is_dir()).collect()
+    };
+    let mut folders = parts_in(&path.join("v1"));
+    if folders.is_empty() {
+        folders = parts_in(path);
+    }
+    if folders.is_empty() {
+        folders.push(path.to_owned());
+    }
     let mut files = Vec::new();
-    for entry in entries {
-        let file = entry.map_err(failed)?.path();
-        if kind(&file).is_some() {
-            files.push(file);
+    for folder in folders {
+        for entry in std::fs::read_dir(folder).map_err(failed)? {
+            let file = entry.map_err(failed)?.path();
+            if kind(&file).is_some() {
+                files.push(file);
+            }
         }
     }
     files.sort();

@@ -9,7 +9,7 @@ use arrow_array::{Array, ArrowPrimitiveType, PrimitiveArray, RecordBatch};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 
 use tengen_records::LabelledPosition;
-use tengen_rules::{Color, Komi, Move, PointSet, Position, Rules, Size};
+use tengen_rules::{Color, Komi, Move, PointSet, Position, Rules, Scoring, Size};
 
 use super::{LabelledPositions, shared_among};
 
@@ -144,6 +144,11 @@ impl Rows<'_> {
             .or_else(|| rules.as_string_view_opt().map(|column| column.value(row).to_owned()))
             .ok_or_else(|| format!("rules are {}, expected text", rules.data_type()))?;
         let rules: Rules = rules.parse().map_err(|error| format!("rules: {error}"))?;
+        if rules.scoring == Scoring::Territory {
+            return Err(format!(
+                "its rules {rules} count prisoners, which positions lack: ask about games under area scoring"
+            ));
+        }
         let board = self.list::<Int8Type>("board", row)?.ok_or("board is missing")?;
         check_length("board", board.len(), size.area())?;
         let mut stones = [PointSet::new(); 2];

@@ -2,7 +2,9 @@
 
 use std::fs;
 
-use tengen_datasets::{FileFormat, SolveOptions, SolveSample, What, read_labelled, read_results, solve_dataset};
+use tengen_datasets::{
+    FileFormat, SolveOptions, SolveSample, SplitShares, What, read_labelled, read_results, solve_dataset,
+};
 use tengen_records::LabelledPosition;
 use tengen_rules::{Color, Komi, Move, Position, Rules, Size, solve_margin};
 use tengen_testing::random_games;
@@ -189,6 +191,16 @@ fn exported_positions_keep_policy_result_and_margin() {
         }
     }
     assert!(labels.next().is_none());
+    // A dataset that is split has the same positions, in the folders of its parts.
+    let split = folder.path().join("split");
+    let mut options = options(What::Positions, FileFormat::Parquet);
+    options.split = Some(SplitShares {
+        train: 0.5,
+        validation: 0.0,
+        test: 0.5,
+    });
+    export(&store, &split, &options).unwrap();
+    assert_eq!(read_labelled(&split).unwrap().positions.len(), read.positions.len());
 }
 
 /// The positions that the repository ships still have the answers that the solver finds.

@@ -1,4 +1,4 @@
-//! Ends a search in progress when the controller wants the engine to quit.
+//! Ends a search in progress when the controller wants the engine to quit, or is gone.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -12,7 +12,7 @@ const SENT_TOGETHER: Duration = Duration::from_millis(250);
 pub struct Quit(Arc<Mutex<Option<Instant>>>);
 
 impl Quit {
-    /// Notes that `quit` has arrived, though it is not handled before the commands in front of it.
+    /// Notes that `quit` or the end of the input has arrived, though the commands in front of it are handled first.
     pub fn arrives(&self) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
     }

@@ -168,6 +168,9 @@ fn settings(fields: Fields<'_>, defaults: &Defaults, warnings: &mut Vec<Problem>
 /// The turns to analyze with their priorities, each turn once; the last turn if none are given.
 fn turns(fields: Fields<'_>, last: usize) -> Result<Vec<(usize, i64)>, Problem> {
     let named = fields.whole_list("analyzeTurns", 0, last as i64)?;
+    if named.as_ref().is_some_and(Vec::is_empty) {
+        return Err(Problem::about("analyzeTurns", "expected at least one turn, found none"));
+    }
     let turns = named.unwrap_or_else(|| vec![last as i64]);
     let common = fields.whole("priority", i64::MIN, i64::MAX)?.unwrap_or(0);
     let priorities = match fields.whole_list("priorities", i64::MIN, i64::MAX)? {

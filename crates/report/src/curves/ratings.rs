@@ -111,8 +111,8 @@ fn known(anchor: &Anchor) -> String {
     }
 }
 
-/// The milliseconds within which one rating writes all of its events.
-const ONE_RATING_MS: i64 = 60_000;
+/// The milliseconds within which one rating writes all of its events: early versions gave each its own time.
+const ONE_RATING_MS: i64 = 5_000;
 
 /// The anchors of the newest rating, weakest first.
 pub(super) fn newest_anchors(events: &[Event]) -> Vec<Anchor> {
@@ -130,14 +130,18 @@ pub(super) fn newest_anchors(events: &[Event]) -> Vec<Anchor> {
     anchors
 }
 
-/// The newest rating of each model, ordered by the model's cost. If some ratings are on a scale fixed by players
-/// outside the run, only those count. Otherwise, a model without a rating counts with the strength it was published
-/// with.
+/// The newest rating of each model, ordered by the model's cost. If models were rated on a scale fixed by players
+/// outside the run, only the ratings of the last time count, because another time may have had other players or
+/// conditions. Otherwise, a model without a rating counts with the strength it was published with.
 pub(crate) fn newest_ratings(events: &[Event]) -> Vec<Rating> {
-    let is_anchored = |event: &Event| matches!(&event.measured, Measured::Rating(rating) if rating.anchored);
-    let anchored = events.iter().any(is_anchored);
+    let is_anchored = |event: &&Event| matches!(&event.measured, Measured::Rating(rating) if rating.anchored);
+    let last = events.iter().filter(is_anchored).map(|event| event.time_ms).max();
+    let counts = |event: &&Event| match last {
+        Some(last) => is_anchored(event) && last - event.time_ms < ONE_RATING_MS,
+        None => true,
+    };
     let mut newest: BTreeMap<&str, Rating> = BTreeMap::new();
-    for event in events.iter().filter(|event| !anchored || is_anchored(event)) {
+    for event in events.iter().filter(counts) {
         match &event.measured {
             Measured::Model(model) => {
                 let Some(elo) = model.elo else { continue };
@@ -292,6 +296,16 @@ mod tests {
         let page = curves.strength()[0].figure().into_string();
         let at = |text: &str| page.find(text).unwrap_or_else(|| panic!("{text}: {page}"));
         assert!(at("random (-300)") < at("strong (1946)"), "{page}");
+
+        // A later rating of other models counts alone.
+        let mut again = events.clone();
+        let time_ms = again.last().unwrap().time_ms + ONE_RATING_MS;
+        again.push(Event {
+            time_ms,
+            ..Event::now(10.0, rating("b", 700.0, true))
+        });
+        let found = newest_ratings(&again);
+        assert_eq!((found.len(), found[0].elo), (1, 700.0));
 
         // A later rating with other players; one of them has lost every game.
         let mut later = events;

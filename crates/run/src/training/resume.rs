@@ -10,7 +10,7 @@ use tengen_network::DeviceChoice;
 use tengen_reanalysis::Refreshed;
 use tengen_samples::{SampleSource, Window};
 use tengen_selfplay::FairKomi;
-use tengen_store::CheckpointFiles;
+use tengen_store::{CheckpointFiles, ShardInfo};
 use tengen_trainer::Trainer;
 
 use super::publish::{CONFIG_FILE, LEDGER_FILE};
@@ -21,7 +21,8 @@ use crate::random_games::random_games;
 
 impl Training {
     /// Resumes from the store's newest intact checkpoint. Without one, continues from the newest model, or starts with
-    /// the weights of the first one. Also returns the cost so far.
+    /// the weights of the first one. Also returns the cost so far. A run whose budget is spent counts its games but
+    /// reads none, because it trains no more.
     pub fn resume(run: &Opened) -> anyhow::Result<(Training, Ledger)> {
         let (store, config, device) = (&run.store, &run.config, run.options.device);
         let recovered = store.checkpoints().recover()?;
@@ -87,9 +88,13 @@ impl Training {
             losses: Vec::new(),
         };
         training.loader.skip(&training.damaged);
-        training.take_in(listing.shards)?;
-        let spent = config.budget.spent(&ledger, training.games, training.steps());
+        let games = training.games + listing.shards.iter().map(ShardInfo::games).sum::<u64>();
+        let spent = config.budget.spent(&ledger, games, training.steps());
         training.trainer.set_budget_spent(spent);
+        match spent < 1.0 {
+            true => training.take_in(listing.shards)?,
+            false => training.count(&listing.shards),
+        }
         if let Some(ranks) = training.ranks.clone() {
             let joined = training.trainer.join(Arc::clone(&ranks.group));
             joined.map_err(|error| ranks.explained(error, training.steps()))?;

@@ -1,7 +1,7 @@
 //! Tree reuse when the game continues.
 
 use tengen_rng::Rng;
-use tengen_rules::{Color, Komi, Position};
+use tengen_rules::{Komi, Position};
 
 use super::Search;
 use super::descent::Waiting;
@@ -47,9 +47,7 @@ impl Search {
             && komi == self.komi
             && position.size() == self.position.size()
             && position.rules() == self.position.rules()
-            && position.start_to_move() == self.position.start_to_move()
-            && [Color::Black, Color::White].map(|color| position.start_stones(color))
-                == [Color::Black, Color::White].map(|color| self.position.start_stones(color));
+            && position.start() == self.position.start();
         let played = position.moves().strip_prefix(known).filter(|_| same)?;
         let mut node = ROOT;
         for mv in played {

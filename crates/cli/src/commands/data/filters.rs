@@ -6,10 +6,10 @@ use tengen_store::GamesOf;
 
 use crate::arguments;
 
-/// Conditions on games and positions. Values of one option are alternatives; different options must all match.
+/// Conditions on games. Values of one option are alternatives; different options must all match.
 #[derive(clap::Args)]
 #[command(next_help_heading = "Filters")]
-pub(super) struct Filters {
+pub(super) struct GameFilters {
     /// The kind of games
     #[arg(long, value_enum, default_value_t = Of::Selfplay)]
     of: Of,
@@ -37,7 +37,7 @@ pub(super) struct Filters {
     /// Only games that started before this time (UTC)
     #[arg(long, value_name = "TIME", value_parser = time)]
     until: Option<i64>,
-    /// Only games that ended with two passes and therefore have a score
+    /// Only games with a score, which ended with two passes or with every point settled
     #[arg(long)]
     scored: bool,
     /// Only games with a balanced opening: the first search found a value of at most this much, 0 to 1, for either side
@@ -46,6 +46,20 @@ pub(super) struct Filters {
     /// Only positions searched with the full number of visits
     #[arg(long)]
     full_search: bool,
+    /// Only this share of the games or positions, above 0 and at most 1, chosen by hash
+    #[arg(long, value_name = "SHARE", default_value_t = 1.0, value_parser = share)]
+    fraction: f64,
+    /// Seed for all sampling and splitting
+    #[arg(long, default_value_t = 0)]
+    seed: u64,
+}
+
+/// Conditions on games and on their positions.
+#[derive(clap::Args)]
+#[command(next_help_heading = "Filters")]
+pub(super) struct Filters {
+    #[command(flatten)]
+    games: GameFilters,
     /// Only positions at this ply, such as 0 for the start of the game, or at one of a range such as 10..40
     #[arg(long, value_name = "RANGE", value_parser = plies)]
     plies: Option<(u32, u32)>,
@@ -58,12 +72,6 @@ pub(super) struct Filters {
     /// At most this many positions of each game, chosen by hash among those that pass all other filters
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     per_game: Option<u32>,
-    /// Only this share of the games or positions, above 0 and at most 1, chosen by hash
-    #[arg(long, value_name = "SHARE", default_value_t = 1.0, value_parser = share)]
-    fraction: f64,
-    /// Seed for all sampling and splitting
-    #[arg(long, default_value_t = 0)]
-    seed: u64,
 }
 
 /// The kind of games to look at.
@@ -77,8 +85,8 @@ enum Of {
     All,
 }
 
-impl Filters {
-    /// The validated conditions.
+impl GameFilters {
+    /// The conditions as a filter.
     pub(super) fn filter(self) -> DatasetFilter {
         let games = match (self.match_id, self.of) {
             (Some(id), _) => GamesOf::Match(id),
@@ -98,14 +106,24 @@ impl Filters {
             scored_only: self.scored,
             balanced: self.balanced,
             full_search_only: self.full_search,
+            positions: PositionFilter::default(),
+            fraction: self.fraction,
+            seed: self.seed,
+        }
+    }
+}
+
+impl Filters {
+    /// The conditions as a filter.
+    pub(super) fn filter(self) -> DatasetFilter {
+        DatasetFilter {
             positions: PositionFilter {
                 plies: self.plies,
                 phase: self.phase,
                 surprise: self.surprise,
                 per_game: self.per_game,
             },
-            fraction: self.fraction,
-            seed: self.seed,
+            ..self.games.filter()
         }
     }
 }
@@ -146,7 +164,7 @@ fn plies(text: &str) -> Result<(u32, u32), String> {
     })
 }
 
-/// Parses a range of shares such as `0.25..0.75`, which is not empty.
+/// Parses a range of shares that is not empty, such as `0.25..0.75`.
 fn phase(text: &str) -> Result<(f64, f64), String> {
     let shares = range(text, |share| {
         let share = share.parse::<f64>().ok().filter(|share| (0.0..=1.0).contains(share));

@@ -9,7 +9,7 @@ use tengen_rules::{Color, Move, Size, format_point};
 use tengen_sgf::write_sgf_collection;
 use tengen_store::{Create, ShardReadError, Store};
 
-use super::filters::Filters;
+use super::filters::GameFilters;
 use crate::output;
 
 /// Number of policy moves shown per position.
@@ -34,7 +34,7 @@ pub(crate) struct Args {
     #[arg(short = 'n', long, default_value_t = 5, value_parser = crate::arguments::count)]
     games: u32,
     #[command(flatten)]
-    filters: Filters,
+    filters: GameFilters,
     /// Show every turn with the search's evaluation
     #[arg(long)]
     positions: bool,

@@ -104,10 +104,8 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
     let (store, is_new) = open_store(&args)?;
     let mut unreadable = Vec::new();
     let report = take_files(&args, &files, store.as_ref(), &interrupt, &mut unreadable)?;
-    let report_file = match report.kept + report.duplicates {
-        0 => write_report(args.report.as_deref(), None, &report)?,
-        _ => write_report(args.report.as_deref(), store.as_ref(), &report)?,
-    };
+    let keeps_report = !args.dry_run && report.kept + report.duplicates > 0;
+    let report_file = write_report(args.report.as_deref(), store.as_ref().filter(|_| keeps_report), &report)?;
     let folder = store.as_ref().and_then(Store::local_path);
     if let (true, true, Some(folder)) = (is_new, report.kept == 0, folder) {
         // Remove the store that was created for nothing; a folder with other contents stays.
@@ -179,7 +177,7 @@ fn take_files(
     for (file, size) in files.iter().zip(&sizes) {
         match read_source(file) {
             Ok(sources) => {
-                for source in &sources {
+                for source in sources.iter().take_while(|_| !interrupt.requested()) {
                     importer.take(source, |read| {
                         bar.set_position(done + size.min(&(read as u64)));
                         !interrupt.requested()

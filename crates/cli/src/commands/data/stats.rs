@@ -1,10 +1,10 @@
-//! `tengen data stats`: statistics over the games of a store.
+//! `tengen data stats`: prints statistics over the games of a store.
 
 use tengen_datasets::{StoreStats, stats};
 use tengen_records::{GameStats, OpeningNode, OpeningTree, Others, TreeShape};
 use tengen_store::{Create, Store};
 
-use super::filters::Filters;
+use super::filters::GameFilters;
 use crate::output;
 
 /// Maximum number of komi values and generations in the tables; the JSON has all of them.
@@ -26,7 +26,7 @@ pub(crate) struct Args {
     /// The store: a folder
     store: String,
     #[command(flatten)]
-    filters: Filters,
+    filters: GameFilters,
     /// Depth of the tree of first moves, in plies
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=12))]
     depth: u32,
@@ -124,7 +124,7 @@ fn print_games(games: &GameStats) {
     }
 }
 
-/// The entropy of the policy targets over the course of games.
+/// Prints the entropy of the policy targets over the course of games.
 fn print_entropies(games: &GameStats) {
     let shown: Vec<String> = games
         .entropy_by_ply
@@ -137,7 +137,7 @@ fn print_entropies(games: &GameStats) {
     }
 }
 
-/// The most frequent komi values.
+/// Prints the results by komi, for the most frequent komi values.
 fn print_komis(games: &GameStats) {
     output::result(format!(
         "\n{:<20} {:>8} {:>8} {:>8} {:>8} {:>12}",
@@ -159,7 +159,7 @@ fn print_komis(games: &GameStats) {
     print_rest(names.len());
 }
 
-/// The newest generations.
+/// Prints the figures of the newest generations.
 fn print_generations(games: &GameStats) {
     let all = &games.generations;
     if all.is_empty() {
@@ -184,7 +184,7 @@ fn print_generations(games: &GameStats) {
     print_rest(all.len());
 }
 
-/// The tree of first moves on boards of one size.
+/// Prints the tree of first moves on boards of one size.
 fn print_openings(size: &str, tree: &OpeningTree) {
     let entropies: Vec<String> = tree.entropy_bits.iter().map(|bits| format!("{bits:.2}")).collect();
     output::result(format!(

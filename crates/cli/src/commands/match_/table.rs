@@ -130,8 +130,17 @@ fn sprt(result: &MatchResult) -> Option<String> {
     ))
 }
 
-/// Prints anything unusual: unfinished, void and resigned games, faults, an early stop.
+/// Prints anything unusual: repeated, unfinished, void and resigned games, faults, an early stop.
 fn exceptions(result: &MatchResult) {
+    let (all, distinct) = (result.game_list.len(), result.distinct_games);
+    if let Some(distinct) = distinct.filter(|distinct| *distinct < all) {
+        output::result(format!(
+            "\nonly {} of {} games are different, since both players repeat their moves; repeated pairs count once in the \
+             intervals and tests (--openings random:4 makes games differ)",
+            output::thousands(distinct as u64),
+            output::thousands(all as u64)
+        ));
+    }
     for (count, one, more) in [
         (
             result.unfinished,
