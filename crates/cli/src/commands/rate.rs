@@ -159,8 +159,7 @@ fn record(standing: &Standing, store: &Store) -> anyhow::Result<()> {
         if let Some(elo) = row.elo {
             metrics.record(&Event {
                 time_ms,
-                elapsed_seconds: elapsed,
-                measured: rating_of(row, elo),
+                ..Event::now(elapsed, rating_of(row, elo))
             })?;
         }
     }
