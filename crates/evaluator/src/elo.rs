@@ -71,8 +71,8 @@ impl EloEstimate {
         EloEstimate::without_repeats(&WinTieLoss { wins, ties, losses }, 0, pairs)
     }
 
-    /// [`EloEstimate::of`] if so many of the games are copies of others, and `pairs` has none of them: the score is that
-    /// of all games, but copies do not make it surer.
+    /// [`EloEstimate::of`] if so many of the games are copies of others, and `pairs` has none of them: the score is
+    /// that of all games, but copies do not make it surer.
     pub(crate) fn without_repeats(all: &WinTieLoss, repeats: u64, pairs: &Pentanomial) -> EloEstimate {
         let WinTieLoss { wins, ties, losses } = *all;
         let games = (all.games() - repeats) as f64;

@@ -135,8 +135,8 @@ fn exceptions(result: &MatchResult) {
     let (all, distinct) = (result.game_list.len(), result.distinct_games);
     if let Some(distinct) = distinct.filter(|distinct| *distinct < all) {
         output::result(format!(
-            "\nonly {} of {} games are different, since both players repeat their moves; repeated pairs count once in the \
-             intervals and tests (--openings random:4 makes games differ)",
+            "\nonly {} of {} games are different, since both players repeat their moves; repeated pairs count once in \
+             the intervals and tests (--openings random:4 makes games differ)",
             output::thousands(distinct as u64),
             output::thousands(all as u64)
         ));
