@@ -8,18 +8,22 @@ use crossbeam_channel::{Receiver, bounded};
 /// Longer lines are cut here. No command or query comes close, and runaway input must not fill the memory.
 pub const LONGEST_LINE: usize = 1 << 20;
 
-/// Reads standard input on its own thread, so that the next line can interrupt a search. `note` sees every line when it
-/// arrives, before those in front of it are handled, and `None` at the end of the input.
+/// Reads standard input on its own thread, so that the next line can interrupt a search. `note` sees the next line as
+/// soon as it arrives, and `None` at the end of the input; neither if other lines still wait in front.
 pub fn read_lines(note: impl Fn(Option<&[u8]>) + Send + 'static) -> anyhow::Result<Receiver<Vec<u8>>> {
     let (sender, lines) = bounded(64);
     let read = move || {
         for line in Lines::new(std::io::stdin().lock()) {
-            note(Some(&line));
+            if sender.is_empty() {
+                note(Some(&line));
+            }
             if sender.send(line).is_err() {
                 return;
             }
         }
-        note(None);
+        if sender.is_empty() {
+            note(None);
+        }
     };
     std::thread::Builder::new()
         .name("input".to_owned())

@@ -12,7 +12,7 @@ const SENT_TOGETHER: Duration = Duration::from_millis(250);
 pub struct Quit(Arc<Mutex<Option<Instant>>>);
 
 impl Quit {
-    /// Notes that `quit` or the end of the input has arrived, though the commands in front of it are handled first.
+    /// Notes that `quit` or the end of the input has arrived, and no command waits in front of it.
     pub fn arrives(&self) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
     }
