@@ -626,7 +626,7 @@ SMALL_BOARDS = '[{ size = "4x4", share = 0.5 }, { size = "4x2", share = 0.5 }]'
 
 def make_store(store, tengen, games, *settings):
     """Makes a store with games of an untrained network, full of suicides, ko bans, and passes."""
-    settings += ("selfplay.games_per_group=16", "network.blocks=1", "network.channels=8")
+    settings += ("selfplay.games_per_group=16", "network.blocks=1", "network.channels=8", "network.nested_blocks=false")
     options = [part for setting in settings for part in ("--set", setting)]
     tengen("selfplay", "--store", store, "--config", "configs/5x5.toml", *options, "--games", games, "--session", 1)
     return store

@@ -17,10 +17,11 @@ from safetensors.numpy import save_file
 
 TOLERANCE = 1e-4
 POSITIONS = 1000
+PLAIN = "network.nested_blocks=false"
 SHAPES = {
-    "plain": [],
+    "plain": [PLAIN],
     "nested": ["network.nested_blocks=true", "network.blocks=2", "network.pool_every=1"],
-    "heads": ["network.reply_head=true", "network.soft_policy_head=true", "network.short_term_head=true"],
+    "heads": [PLAIN, "network.reply_head=true", "network.soft_policy_head=true", "network.short_term_head=true"],
 }
 
 
