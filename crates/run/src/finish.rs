@@ -14,7 +14,7 @@ use tengen_config::Ledger;
 
 /// Ends a run whose budget is spent; `None` if the user stopped it.
 pub fn finish(run: &Opened) -> anyhow::Result<Option<Summary>> {
-    let (mut training, ledger) = Training::resume(run)?;
+    let (mut training, ledger) = Training::resume_within_budget(run)?;
     let published = last_model(run, &mut training, &ledger)?;
     let metrics = Metrics::of(&run.store, &run.folder()?)?;
     let record = |measured| metrics.note(ledger.elapsed_seconds, measured);

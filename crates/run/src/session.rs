@@ -59,7 +59,7 @@ pub fn work(run: &Opened) -> anyhow::Result<bool> {
     let mut outbox = run.outbox()?;
     // Publish shards left over from the last start before reading the store.
     outbox.flush()?;
-    let (mut training, before) = Training::resume(run)?;
+    let (mut training, before) = Training::resume_within_budget(run)?;
     let on_gpu = run.options.device.resolve()?.is_cuda();
     if training.spent() >= 1.0 {
         return Ok(true);

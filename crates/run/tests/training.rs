@@ -262,11 +262,14 @@ fn a_run_whose_budget_is_spent_counts_its_games_but_reads_none() {
     let totals = |training: &Training| (training.steps(), training.games(), training.positions());
     assert!(!training.window().is_empty() && training.may_step());
     run.config.budget.steps = 15;
-    let (spent, _) = Training::resume(&run).unwrap();
+    let (spent, _) = Training::resume_within_budget(&run).unwrap();
     assert_eq!(totals(&spent), totals(&training));
     assert!(spent.spent() >= 1.0 && spent.window().is_empty() && !spent.may_step());
+    // `tengen train --steps` goes on beyond the budget.
+    let (beyond, _) = Training::resume(&run).unwrap();
+    assert!(beyond.spent() >= 1.0 && beyond.window() == training.window());
     run.config.budget.steps = 16;
-    let (longer, _) = Training::resume(&run).unwrap();
+    let (longer, _) = Training::resume_within_budget(&run).unwrap();
     assert_eq!(longer.window(), training.window());
 }
 

@@ -21,9 +21,19 @@ use crate::random_games::random_games;
 
 impl Training {
     /// Resumes from the store's newest intact checkpoint. Without one, continues from the newest model, or starts with
-    /// the weights of the first one. Also returns the cost so far. A run whose budget is spent counts its games but
-    /// reads none, because it trains no more.
+    /// the weights of the first one. Also returns the cost so far.
     pub fn resume(run: &Opened) -> anyhow::Result<(Training, Ledger)> {
+        Self::resume_if(run, |_| true)
+    }
+
+    /// Like [`Training::resume`], for a run that trains no more once its budget is spent: then, it counts its games but
+    /// reads none.
+    pub fn resume_within_budget(run: &Opened) -> anyhow::Result<(Training, Ledger)> {
+        Self::resume_if(run, |spent| spent < 1.0)
+    }
+
+    /// Reads games if `goes_on` is true for the share of the budget that is spent.
+    fn resume_if(run: &Opened, goes_on: impl Fn(f64) -> bool) -> anyhow::Result<(Training, Ledger)> {
         let (store, config, device) = (&run.store, &run.config, run.options.device);
         let recovered = store.checkpoints().recover()?;
         name_damaged(&recovered.damaged);
@@ -91,7 +101,7 @@ impl Training {
         let games = training.games + listing.shards.iter().map(ShardInfo::games).sum::<u64>();
         let spent = config.budget.spent(&ledger, games, training.steps());
         training.trainer.set_budget_spent(spent);
-        match spent < 1.0 {
+        match goes_on(spent) {
             true => training.take_in(listing.shards)?,
             false => training.count(&listing.shards),
         }
