@@ -103,4 +103,9 @@ impl Interrupt {
             false => Ok(()),
         }
     }
+
+    /// [`Interrupt::outcome`] if the work was stopped; otherwise it is done, whatever signal came.
+    pub(crate) fn outcome_if(&self, stopped: bool) -> anyhow::Result<()> {
+        if stopped { self.outcome() } else { Ok(()) }
+    }
 }

@@ -31,8 +31,8 @@ pub struct LoopConfig {
     /// Training starts once the store has this many positions.
     pub start_positions: u64,
     /// Samples trained on per new position, including those of cheap searches and of openings (random plies, forks, and
-    /// books), which are never drawn. 2 was best on 5x5, 0.5 with `full_share = 0.25` on 9x9; larger values learn more
-    /// from the same games but eventually overfit.
+    /// books), which are never drawn. 1 was best on 5x5, 0.5 with `full_share = 0.25` on 9x9; larger values learn more
+    /// from the same games, but leave time for fewer of them and eventually overfit.
     pub reuse: f64,
     /// Share of the games, chosen by a hash of their ids, that are never trained on. The losses on them tell learning
     /// from remembering. Larger values measure more precisely but leave fewer games to learn from.

@@ -67,8 +67,10 @@ pub(crate) fn beside(device: DeviceChoice, large: usize, other: impl FnOnce() ->
                 unlike(&mut predictor, inputs, || stop.load(Ordering::Relaxed))
             })
         });
-        let other = other();
-        stop.store(true, Ordering::Relaxed);
+        let other = {
+            let _stop = SetOnDrop(&stop);
+            other()
+        };
         let joined = predicting.map(|thread| thread.join().unwrap_or_else(|_| Err("a thread panicked".to_owned())));
         (other, joined)
     });
@@ -81,6 +83,15 @@ pub(crate) fn beside(device: DeviceChoice, large: usize, other: impl FnOnce() ->
     let largest = largest.unwrap_or(Ok(0.0)).map_err(String::clone);
     let name = "predictions of two networks at once, beside training, and alone";
     [SelfTest::of(name, largest, 1e-4), other]
+}
+
+/// Sets a flag when dropped, even during a panic, so that no thread goes on forever.
+struct SetOnDrop<'a>(&'a AtomicBool);
+
+impl Drop for SetOnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
 }
 
 /// Predicts a batch over and over until `enough`, but at least a few times. Returns the first predictions and all that

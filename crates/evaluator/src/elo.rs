@@ -68,14 +68,15 @@ impl EloEstimate {
     ///
     /// Without pairs, the variance of single games is estimated from `wins`, `ties`, and `losses` in the same way.
     pub fn of(wins: u64, ties: u64, losses: u64, pairs: &Pentanomial) -> EloEstimate {
-        EloEstimate::without_repeats(&WinTieLoss { wins, ties, losses }, 0, pairs)
+        let all = WinTieLoss { wins, ties, losses };
+        EloEstimate::without_repeats(&all, &all, pairs)
     }
 
-    /// [`EloEstimate::of`] if so many of the games are copies of others, and `pairs` has none of them: the score is
+    /// [`EloEstimate::of`] if some games are copies of others, which neither `distinct` nor `pairs` contain: the score is
     /// that of all games, but copies do not make it surer.
-    pub(crate) fn without_repeats(all: &WinTieLoss, repeats: u64, pairs: &Pentanomial) -> EloEstimate {
-        let WinTieLoss { wins, ties, losses } = *all;
-        let games = (all.games() - repeats) as f64;
+    pub(crate) fn without_repeats(all: &WinTieLoss, distinct: &WinTieLoss, pairs: &Pentanomial) -> EloEstimate {
+        let WinTieLoss { wins, ties, losses } = *distinct;
+        let games = distinct.games() as f64;
         if games == 0.0 {
             return EloEstimate {
                 elo: 0.0,

@@ -5,7 +5,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use serde::{Deserialize, Serialize};
 
 use tengen_records::{EndReason, GameRecord};
-use tengen_rules::{Color, Outcome, Position};
+use tengen_rules::{Color, Outcome, Position, Symmetry};
 
 use crate::player::{Fault, FaultKind};
 use crate::settings::{MatchConfig, Refusal};
@@ -96,12 +96,16 @@ impl FinishedGame {
 
     /// See [`GameScore::sequence`].
     fn sequence(&self) -> u64 {
-        let mut hasher = DefaultHasher::new();
-        self.a_color.index().hash(&mut hasher);
-        for ply in &self.record.plies {
-            ply.mv.index(self.record.size).hash(&mut hasher);
-        }
-        hasher.finish()
+        let size = self.record.size;
+        let hash_of_image = |symmetry: &Symmetry| {
+            let mut hasher = DefaultHasher::new();
+            self.a_color.index().hash(&mut hasher);
+            for ply in &self.record.plies {
+                symmetry.apply_move(size, ply.mv).index(size).hash(&mut hasher);
+            }
+            hasher.finish()
+        };
+        Symmetry::all(size).iter().map(hash_of_image).min().unwrap_or_default()
     }
 
     /// The failure that ended the game; it belongs to the side to move at the end.
@@ -157,7 +161,8 @@ pub struct GameScore {
     pub void: bool,
     /// The failure that ended the game, if one did.
     pub fault: Option<FaultReport>,
-    /// A hash of player A's color and all moves: games with the same hash are copies of each other.
+    /// A hash of player A's color and all moves, the same for all mirror images of a game: games with the same hash are
+    /// copies of each other.
     pub(crate) sequence: u64,
 }
 

@@ -264,10 +264,11 @@ fn decide(at_limit: AtLimit, result: &MatchResult) -> (Decision, GateReason) {
         _ if result.stopped => return (Decision::Undecided, GateReason::Stopped),
         _ => {}
     }
-    let score = result.a_score();
+    // Without a single result, nothing speaks for the candidate.
+    let score = (result.games > 0).then(|| result.a_score());
     let promote = match at_limit {
-        AtLimit::PromoteIfHalf => score >= 0.5,
-        AtLimit::PromoteIfAhead => score > 0.5,
+        AtLimit::PromoteIfHalf => score >= Some(0.5),
+        AtLimit::PromoteIfAhead => score > Some(0.5),
         AtLimit::Reject => false,
     };
     (

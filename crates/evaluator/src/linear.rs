@@ -24,12 +24,20 @@ impl Symmetric {
     }
 
     /// The lower triangle L with L Lᵀ = this matrix (Cholesky); `None` when the matrix is not positive definite.
+    ///
+    /// A row of L begins where the row of the matrix does, so rows that begin late take little time.
     pub(crate) fn cholesky(&self) -> Option<Cholesky> {
         let side = self.side;
+        let first: Vec<usize> = (0..side)
+            .map(|row| {
+                let entries = &self.values[row * side..][..row];
+                entries.iter().position(|&entry| entry != 0.0).unwrap_or(row)
+            })
+            .collect();
         let mut lower = vec![0.0; side * side];
         for row in 0..side {
-            for column in 0..=row {
-                let dot: f64 = (0..column)
+            for column in first[row]..=row {
+                let dot: f64 = (first[row].max(first[column])..column)
                     .map(|k| lower[row * side + k] * lower[column * side + k])
                     .sum();
                 let rest = self.values[row * side + column] - dot;
@@ -42,7 +50,7 @@ impl Symmetric {
                 };
             }
         }
-        Some(Cholesky { side, lower })
+        Some(Cholesky { side, lower, first })
     }
 }
 
@@ -50,23 +58,38 @@ impl Symmetric {
 pub(crate) struct Cholesky {
     side: usize,
     lower: Vec<f64>,
+    /// The first column of every row that is not 0.
+    first: Vec<usize>,
 }
 
 impl Cholesky {
     /// Solves matrix × x = right.
     pub(crate) fn solve(&self, right: &[f64]) -> Vec<f64> {
-        let side = self.side;
-        let at = |row: usize, column: usize| self.lower[row * side + column];
         let mut x = right.to_vec();
-        for row in 0..side {
-            let dot: f64 = (0..row).map(|k| at(row, k) * x[k]).sum();
-            x[row] = (x[row] - dot) / at(row, row);
+        for row in 0..self.side {
+            let (before, entries) = (&x[self.first[row]..row], self.row(row));
+            let dot: f64 = before.iter().zip(entries).map(|(x, entry)| x * entry).sum();
+            x[row] = (x[row] - dot) / self.diagonal(row);
         }
-        for row in (0..side).rev() {
-            let dot: f64 = (row + 1..side).map(|k| at(k, row) * x[k]).sum();
-            x[row] = (x[row] - dot) / at(row, row);
+        for row in (0..self.side).rev() {
+            x[row] /= self.diagonal(row);
+            let solved = x[row];
+            let before = &mut x[self.first[row]..row];
+            before
+                .iter_mut()
+                .zip(self.row(row))
+                .for_each(|(x, entry)| *x -= entry * solved);
         }
         x
+    }
+
+    /// The entries of a row from its first one to before its last one, which is on the diagonal.
+    fn row(&self, row: usize) -> &[f64] {
+        &self.lower[row * self.side..][self.first[row]..row]
+    }
+
+    fn diagonal(&self, row: usize) -> f64 {
+        self.lower[row * self.side + row]
     }
 
     /// A diagonal entry of the inverse matrix.
@@ -103,6 +126,19 @@ mod tests {
                 .all(|(x, expected)| (x - expected).abs() < 1e-12),
             "{x:?}"
         );
+        // An arrow: rows that begin late, and a last one that links all.
+        let mut arrow = Symmetric::zero(4);
+        for (row, column, value) in [(0, 0, 2.0), (1, 1, 3.0), (2, 2, 4.0), (3, 3, 9.0), (2, 1, 1.0)] {
+            arrow.add(row, column, value);
+        }
+        (0..3).for_each(|column| arrow.add(3, column, 1.0));
+        // Each row times (1, 2, 3, 4): 2 + 4, 6 + 3 + 4, 2 + 12 + 4, 1 + 2 + 3 + 36.
+        let x = arrow
+            .cholesky()
+            .expect("positive definite")
+            .solve(&[6.0, 13.0, 18.0, 42.0]);
+        let mut both = x.iter().zip([1.0, 2.0, 3.0, 4.0]);
+        assert!(both.all(|(x, expected)| (x - expected).abs() < 1e-12), "{x:?}");
         let mut flat = Symmetric::zero(2);
         flat.add(0, 0, 1.0);
         assert!(flat.cholesky().is_none());

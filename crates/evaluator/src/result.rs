@@ -43,10 +43,15 @@ pub struct MatchResult {
     pub a_black: WinTieLoss,
     /// A's results as White.
     pub a_white: WinTieLoss,
-    /// Number of different games, with or without a result, where A's color counts: without random openings, players
-    /// that always play the same repeat their games. `None` in results of early versions.
+    /// Number of different games, with or without a result, where A's color counts and mirror images are the same game:
+    /// without random openings, players that always play the same repeat their games. `None` in results of early
+    /// versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub distinct_games: Option<usize>,
+    /// A's results in all games but the copies that are no new evidence: of a pair of games that repeats an earlier one,
+    /// or, if games do not come in pairs, of a single game. `None` in results of early versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub a_distinct: Option<WinTieLoss>,
     /// Whole pairs by A's points in them: 0, ½, 1, 1½, 2. A pair that repeats both games of an earlier one is no new
     /// evidence and does not count. All 0 if games do not come in pairs.
     pub pentanomial: Pentanomial,
@@ -134,11 +139,10 @@ impl MatchResult {
     /// Summarizes games, which must be in the order of their numbers. `names` and `costs` are those of A and B.
     pub fn of(config: &MatchConfig, names: [String; 2], costs: [PlayerCost; 2], games: &[GameScore]) -> MatchResult {
         let [a, b] = names;
-        let (pentanomial, repeats) = if is_paired(config) {
-            let pairs = MatchResult::pairs_of(games);
-            (pairs, 2 * (whole_pairs(games).count() as u64 - pairs.pairs()))
+        let (pentanomial, distinct) = if is_paired(config) {
+            (MatchResult::pairs_of(games), without_copied_pairs(games))
         } else {
-            (Pentanomial::default(), 0)
+            (Pentanomial::default(), without_copies(games))
         };
         let (a_black, a_white) = (by_color(games, Color::Black), by_color(games, Color::White));
         let total = WinTieLoss {
@@ -175,9 +179,10 @@ impl MatchResult {
             a_black,
             a_white,
             distinct_games: Some(games.iter().map(|game| game.sequence).collect::<BTreeSet<_>>().len()),
+            a_distinct: Some(distinct),
             pentanomial,
-            estimate: EloEstimate::without_repeats(&total, repeats, &pentanomial),
-            any_time: ConfidenceSequence::of(&independent(&pentanomial, &total)),
+            estimate: EloEstimate::without_repeats(&total, &distinct, &pentanomial),
+            any_time: ConfidenceSequence::of(&independent(&pentanomial, &distinct)),
             sprt: None,
             faults: a_faults + b_faults,
             a_faults,
@@ -213,6 +218,11 @@ impl MatchResult {
         pairs
     }
 
+    /// The results to rate players by: those of different games, or of all games if only these are known.
+    pub fn evidence(&self) -> WinTieLoss {
+        self.a_distinct.unwrap_or(self.a_total)
+    }
+
     /// A's mean points per game, 0 to 1; ½ if there are no games.
     pub fn a_score(&self) -> f64 {
         if self.games == 0 {
@@ -237,21 +247,42 @@ fn whole_pairs<'a>(
     })
 }
 
-/// Independent results: whole pairs, or single games if there are no pairs.
-pub(crate) fn independent(pairs: &Pentanomial, total: &WinTieLoss) -> Pentanomial {
+/// A's results in all games but those of pairs that repeat both games of an earlier one.
+fn without_copied_pairs(games: &[GameScore]) -> WinTieLoss {
+    let mut seen = BTreeSet::new();
+    let copied: BTreeSet<usize> = whole_pairs(games)
+        .filter(|([first, second], _)| !seen.insert((first.sequence, second.sequence)))
+        .map(|([first, _], _)| first.summary.pair)
+        .collect();
+    sum(games.iter().filter(|game| !copied.contains(&game.summary.pair)))
+}
+
+/// A's results in the first of all games with the same moves and colors.
+fn without_copies(games: &[GameScore]) -> WinTieLoss {
+    let mut seen = BTreeSet::new();
+    sum(games
+        .iter()
+        .filter(|game| game.summary.a_points.is_some() && seen.insert(game.sequence)))
+}
+
+/// Independent results: whole pairs, or single games, none of which is a copy, if there are no pairs.
+pub(crate) fn independent(pairs: &Pentanomial, distinct: &WinTieLoss) -> Pentanomial {
     match pairs.pairs() {
         0 => Pentanomial {
-            counts: [total.losses, 0, total.ties, 0, total.wins],
+            counts: [distinct.losses, 0, distinct.ties, 0, distinct.wins],
         },
         _ => *pairs,
     }
 }
 
 fn by_color(games: &[GameScore], color: Color) -> WinTieLoss {
+    sum(games.iter().filter(|game| game.a_color == color))
+}
+
+/// A's results in some games.
+fn sum<'a>(games: impl Iterator<Item = &'a GameScore>) -> WinTieLoss {
     let mut sum = WinTieLoss::default();
     games
-        .iter()
-        .filter(|game| game.a_color == color)
         .filter_map(|game| game.summary.a_points)
         .for_each(|points| sum.add(points));
     sum

@@ -584,6 +584,37 @@ fn repeated_games_are_no_new_evidence() {
     assert!(wide && result.estimate.los < 0.999, "{:?}", result.estimate);
     let different = play(&config(4, 20), &mut area(24), &mut *player("random"));
     assert!(different.distinct_games > Some(10), "{:?}", different.distinct_games);
+    assert_eq!(different.evidence(), different.a_total);
+}
+
+/// On 3x3, the first ply is at a corner, a side, or the center, or a pass: all others are mirror images.
+#[test]
+fn mirror_images_of_games_are_copies() {
+    let settings = MatchConfig {
+        openings: "random:1".parse().expect("openings"),
+        ..config(3, 100)
+    };
+    let result = play(&settings, &mut scripted("a", 16), &mut scripted("b", 4));
+    let pairs = result.pentanomial.pairs();
+    assert!(
+        result.distinct_games <= Some(8) && pairs <= 4,
+        "{pairs} different pairs"
+    );
+    assert_eq!(result.evidence().games(), 2 * pairs);
+}
+
+#[test]
+fn copies_count_once_without_pairs_too() {
+    let settings = MatchConfig {
+        openings: "none".parse().expect("openings"),
+        a_color: AColor::Black,
+        ..config(4, 100)
+    };
+    let result = play(&settings, &mut area(24), &mut area(2));
+    assert_eq!((result.games, result.evidence().games()), (100, 1));
+    assert_eq!(result.any_time.stronger(), None);
+    let wide = result.estimate.elo_low.is_none_or(|low| low < 100.0);
+    assert!(wide && result.estimate.los < 0.999, "{:?}", result.estimate);
 }
 
 #[test]

@@ -198,7 +198,8 @@ fn work(
         says().rejected += u32::from(!settled.promoted);
         let elapsed = trainer.map_or(0.0, |says| says.elapsed_seconds);
         metrics.note(elapsed, Measured::Gate(settled.event()));
-        for rating in gating.ratings()? {
+        let ratings = gating.ratings()?;
+        for rating in gating.moved(ratings) {
             metrics.note(elapsed, Measured::Rating(rating));
         }
         tell(&settled);

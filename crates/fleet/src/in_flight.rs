@@ -36,7 +36,13 @@ pub(crate) fn take(run: &Opened, worker: &str) -> Result<Option<Snapshot>, Store
     let paths = found.iter().map(|(path, _)| path.as_str());
     for path in paths.clone().filter(|path| path.ends_with(".json")) {
         let claim = format!("{path}{CLAIM}");
-        if paths.clone().any(|other| other == claim) || files.put_new(&claim, worker.to_owned())? == Put::Exists {
+        if paths.clone().any(|other| other == claim) {
+            continue;
+        }
+        // The store may have written the claim, failed to say so, and refused to write it again.
+        if files.put_new(&claim, worker.to_owned())? == Put::Exists
+            && files.get(&claim)?.is_none_or(|claimed| claimed != worker.as_bytes())
+        {
             continue;
         }
         let bytes = files.get(path)?;

@@ -158,9 +158,12 @@ impl Lease {
                         silence.as_secs()
                     ));
                 }
-                let name = serde_json::to_vec(author)?;
-                if store.files().put_new(&task.term(term + 1), name)? == Put::Created {
-                    let number = term + 1;
+                let (name, number) = (serde_json::to_vec(author)?, term + 1);
+                let path = task.term(number);
+                // The store may have written the file, failed to say so, and refused to write it again.
+                let begun = store.files().put_new(&path, name.clone())? == Put::Created
+                    || store.files().get(&path)?.is_some_and(|found| found == name);
+                if begun {
                     let lease = Lease {
                         term: Term { task, number },
                         author: author.clone(),
@@ -264,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn a_replaced_holder_commits_no_checkpoint() {
+    fn a_replaced_holder_commits_no_checkpoint_and_no_model() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let store = store(&folder);
         let lease = take(&store, &AtomicBool::new(false)).expect("nobody has it");
@@ -273,12 +276,27 @@ mod tests {
             let checkpoints = store.checkpoints();
             checkpoints.put_if(step, &files, || lease.term().check(&store))
         };
+        let network = tengen_model::NetworkConfig::new(1, 8);
+        let weights = tengen_model::Weights::random(&network, 1).expect("a valid network");
+        let model = tengen_model::Model::new(weights);
+        let publish = |generation| {
+            let models = store.models();
+            models.publish_if(generation, &model, || lease.term().check(&store))
+        };
         commit(7).expect("its own");
+        publish(7).expect("its own");
         let begun = store.files().put_new("fleet/terms/gate-000002.json", "{}");
         begun.expect("the store works");
         let replaced = commit(8).expect_err("replaced");
         assert!(replaced.downcast_ref::<Replaced>().is_some(), "{replaced}");
         assert_eq!(store.checkpoints().list().expect("the store works"), [7]);
+        let replaced = publish(8).expect_err("replaced");
+        assert!(replaced.downcast_ref::<Replaced>().is_some(), "{replaced}");
+        let published = store.models().list().expect("the store works");
+        assert_eq!(
+            published.iter().map(|model| model.generation()).collect::<Vec<_>>(),
+            [7]
+        );
     }
 
     #[test]

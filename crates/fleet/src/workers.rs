@@ -12,8 +12,13 @@ use tengen_store::{Operations, Store, StoreError};
 const ALIVE: Duration = Duration::from_secs(60);
 const ALIVE_NOTICES: f64 = 3.0;
 
-/// How long after its last notice a worker is retired: its costs are added up for good, and the notice is deleted.
+/// How long after its last notice a worker that said that it ends is retired: its costs are added up for good, and the
+/// notice is deleted.
 const RETIRE_AFTER: Duration = Duration::from_secs(3600);
+
+/// The same for a worker that did not say so. It may only be suspended, and counts all of its costs again when it
+/// wakes up after it was retired.
+const RETIRE_SILENT_AFTER: Duration = Duration::from_secs(24 * 3600);
 
 /// What all workers have done, and how fast they work.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -44,6 +49,12 @@ impl Seen {
     fn is_alive(&self) -> bool {
         let notices = Duration::from_secs_f64(ALIVE_NOTICES * self.says.notice_seconds.clamp(0.0, 1e6));
         !self.ended && self.changed.elapsed() < ALIVE.max(notices)
+    }
+
+    /// Whether it can be retired, this long after its last notice.
+    fn is_gone(&self, silence: Duration) -> bool {
+        let wait = if self.ended { RETIRE_AFTER } else { RETIRE_SILENT_AFTER };
+        self.is_read && silence >= wait
     }
 }
 
@@ -118,11 +129,10 @@ impl Workers {
 
     /// Retires workers that are long gone. Their notices may be deleted once the new totals are in the store.
     pub(crate) fn retire(&mut self) {
-        let is_old = |seen: &Seen| seen.is_read && seen.changed.elapsed() >= RETIRE_AFTER;
         let old: Vec<String> = self
             .seen
             .iter()
-            .filter(|(_, seen)| is_old(seen))
+            .filter(|(_, seen)| seen.is_gone(seen.changed.elapsed()))
             .map(|(name, _)| name.clone())
             .collect();
         for name in old {
@@ -198,5 +208,24 @@ mod tests {
         notice.write(&store, &path).expect("written");
         assert_eq!(games(&mut workers), 7);
         assert!(workers.seen["w"].is_read);
+    }
+
+    #[test]
+    fn a_worker_that_may_only_be_suspended_is_not_retired_soon() {
+        let seen = |ended| Seen {
+            modified_ms: 0,
+            changed: Instant::now(),
+            says: WorkerSays::default(),
+            ended,
+            is_read: true,
+        };
+        let after = |ended, hours: u64| seen(ended).is_gone(Duration::from_secs(hours * 3600));
+        assert!(!after(true, 0) && after(true, 1));
+        assert!(!after(false, 23) && after(false, 24));
+        let unread = Seen {
+            is_read: false,
+            ..seen(true)
+        };
+        assert!(!unread.is_gone(RETIRE_SILENT_AFTER), "its costs are unknown");
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use anyhow::Context;
 use serde::Serialize;
 
-use tengen_evaluator::{MatchConfig, MatchResult, PoolConfig, PoolError, PoolGames, rate_pool};
+use tengen_evaluator::{MatchConfig, MatchResult, PoolConfig, PoolError, PoolGames, WinTieLoss, rate_pool};
 
 use crate::tournament::Entrant;
 
@@ -121,11 +121,11 @@ impl Standing {
         stopped: bool,
     ) -> anyhow::Result<Standing> {
         let names = names(entrants, &pairings);
+        let pool: Vec<PoolGames> = pairings.iter().map(pool_games).collect();
         let rows: Vec<PairingRow> = pairings
             .into_iter()
             .map(|pairing| pairing_row(pairing, &names))
             .collect();
-        let pool: Vec<PoolGames> = rows.iter().map(pool_games).collect();
         let rated = match rate_pool(entrants.len(), &pool, &scale(entrants)) {
             Ok(rated) => Some(rated),
             Err(PoolError::Unlinked(_)) if stopped => None,
@@ -137,14 +137,14 @@ impl Standing {
             .map(|(entrant, name)| row(entrant, name))
             .collect();
         for (place, player) in players.iter_mut().enumerate() {
-            for game in &pool {
-                let (for_it, against) = match (game.first == place, game.second == place) {
-                    (true, _) => (game.wins, game.losses),
-                    (_, true) => (game.losses, game.wins),
+            for row in &rows {
+                let points = match row.players {
+                    [a, _] if a == place => row.a_points,
+                    [_, b] if b == place => row.b_points,
                     _ => continue,
                 };
-                player.games += for_it + game.ties + against;
-                player.points += for_it as f64 + game.ties as f64 / 2.0;
+                player.games += row.games as u64;
+                player.points += points;
             }
             if let Some(rating) = rated.as_ref().map(|rated| rated.players[place]) {
                 player.elo = Some(rating.rating);
@@ -246,12 +246,14 @@ fn pairing_row(pairing: Pairing, names: &[String]) -> PairingRow {
     }
 }
 
-fn pool_games(row: &PairingRow) -> PoolGames {
+/// What a match says about the ratings of its players.
+fn pool_games(pairing: &Pairing) -> PoolGames {
+    let WinTieLoss { wins, ties, losses } = pairing.result.evidence();
     PoolGames {
-        first: row.players[0],
-        second: row.players[1],
-        wins: row.wins,
-        ties: row.ties,
-        losses: row.losses,
+        first: pairing.players[0],
+        second: pairing.players[1],
+        wins,
+        ties,
+        losses,
     }
 }

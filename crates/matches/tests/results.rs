@@ -92,7 +92,16 @@ fn new_results_have_the_keys_of_old_ones() {
     let old = serde_json::from_str(GATE).unwrap();
     let mut expected = keys(&old);
     // Since version 0.2.0.
-    expected.extend(["result", "older.result"].map(|result| format!("{result}.distinct_games")));
+    let new_keys = [
+        "distinct_games",
+        "a_distinct",
+        "a_distinct.wins",
+        "a_distinct.ties",
+        "a_distinct.losses",
+    ];
+    for result in ["result", "older.result"] {
+        expected.extend(new_keys.map(|key| format!("{result}.{key}")));
+    }
     assert_eq!(keys(&serde_json::to_value(&new).unwrap()), expected);
 }
 

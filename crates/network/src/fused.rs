@@ -46,6 +46,7 @@ unsafe extern "C" {
     fn tengen_pool(activations: *const c_void, sided: f64) -> *mut c_void;
     fn tengen_norm_add_relu(
         x: *const c_void,
+        board: *const c_void,
         sum: *const c_void,
         scale: *const c_void,
         shift: *const c_void,
@@ -157,10 +158,12 @@ pub(crate) struct Norm {
 impl Norm {
     /// Normalizes `x`, `[B, C, H, W]`, with the statistics of the batch, adds `sum` if given, and applies a ReLU if
     /// `after` asks for one, in one pass with gradients. The running statistics move toward those of the batch by
-    /// `rate`. Works on the CPU, in fp32 and bf16. With a group, the batches of all its ranks count as one.
+    /// `rate`. Works on the CPU, in fp32 and bf16. With `board`, `[B, H W]` in fp32, only the points where it is not 0
+    /// count, and the others become 0. With a group, the batches of all its ranks count as one.
     pub(crate) fn of_batch(
         &self,
         x: &Tensor,
+        board: Option<&Tensor>,
         sum: Option<&Tensor>,
         after: After,
         (rate, epsilon): (f64, f64),
@@ -172,6 +175,7 @@ impl Norm {
         taken(unsafe {
             tengen_norm_add_relu(
                 pointer(x),
+                board.map_or(std::ptr::null(), pointer),
                 sum.map_or(std::ptr::null(), pointer),
                 pointer(&self.scale),
                 pointer(&self.shift),
@@ -348,7 +352,9 @@ mod tests {
                     let results = [true, false].map(|fused| {
                         let norm = norm();
                         let out = match fused {
-                            true => norm.of_batch(&x, sum, after, (RATE, EPSILON), None).expect("libtorch"),
+                            true => norm
+                                .of_batch(&x, None, sum, after, (RATE, EPSILON), None)
+                                .expect("libtorch"),
                             false => plain(&norm, &x, sum, after),
                         };
                         let slope = (&x.to_kind(Kind::Float).detach() * 3.1).sin() * &weights;
@@ -371,6 +377,57 @@ mod tests {
         }
     }
 
+    /// Six boards of 3x4 points in a corner of a 5x5 canvas give the same numbers as on a canvas of 3x4.
+    #[test]
+    fn points_off_the_board_count_for_nothing() {
+        crate::limit_threads();
+        let corner = |tensor: &Tensor| tensor.narrow(2, 0, 3).narrow(3, 0, 4);
+        let board = {
+            let points = Tensor::zeros([6, 1, 5, 5], (Kind::Float, Device::Cpu));
+            let _ = corner(&points).fill_(1.0);
+            points.flatten(1, 3)
+        };
+        for (kind, tolerance) in [(Kind::Float, 1e-5), (Kind::BFloat16, 8e-3)] {
+            let whole = [0.37, 0.91].map(|seed| activations(seed, kind));
+            let small = [0.37, 0.91].map(|seed| {
+                corner(&activations(seed, kind))
+                    .detach()
+                    .contiguous()
+                    .set_requires_grad(true)
+            });
+            let results = [(&whole, Some(&board)), (&small, None)].map(|([x, sum], board)| {
+                let norm = norm();
+                let out = norm.of_batch(x, board, Some(sum), After::Relu, (RATE, EPSILON), None);
+                let out = out.expect("libtorch");
+                let loss = (out.to_kind(Kind::Float) * (x.to_kind(Kind::Float).detach() * 3.1).sin()).sum(Kind::Float);
+                let mut all = vec![out.detach()];
+                all.extend(Tensor::run_backward(
+                    &[loss],
+                    &[x, sum, &norm.scale, &norm.shift],
+                    false,
+                    false,
+                ));
+                all.extend([norm.mean.copy(), norm.variance.copy()]);
+                all
+            });
+            for (number, (masked, small)) in results[0].iter().zip(&results[1]).enumerate() {
+                let masked = match number {
+                    0..=2 => {
+                        let off = masked.abs().sum(Kind::Float) - corner(masked).abs().sum(Kind::Float);
+                        assert!(
+                            off.double_value(&[]).abs() < 1e-3,
+                            "{kind:?}, tensor {number} is 0 off the board"
+                        );
+                        corner(masked)
+                    }
+                    _ => masked.shallow_clone(),
+                };
+                let found = difference(&masked, small);
+                assert!(found < tolerance, "{kind:?}, tensor {number}: {found}");
+            }
+        }
+    }
+
     #[test]
     fn values_that_are_not_finite_stay_visible() {
         crate::limit_threads();
@@ -378,7 +435,7 @@ mod tests {
             let bad = activations(0.37, kind).detach();
             let _ = bad.get(0).get(3).fill_(f64::NAN);
             let out = norm()
-                .of_batch(&bad, None, After::Relu, (RATE, EPSILON), None)
+                .of_batch(&bad, None, None, After::Relu, (RATE, EPSILON), None)
                 .expect("libtorch");
             let lost = out.isnan().any().int64_value(&[]) == 0;
             assert!(!lost, "a NaN of {kind:?} must reach the loss");

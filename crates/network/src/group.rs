@@ -411,7 +411,7 @@ mod tests {
         let expected = {
             let (norm, x) = (norm(), whole().set_requires_grad(true));
             let out = norm
-                .of_batch(&x, None, After::Nothing, settings, None)
+                .of_batch(&x, None, None, After::Nothing, settings, None)
                 .expect("libtorch");
             numbers(&norm, &out, &x)
         };
@@ -421,7 +421,7 @@ mod tests {
                 let (start, length) = [(0, 2), (2, 4)][rank];
                 let x = whole().narrow(0, start, length).detach().set_requires_grad(true);
                 let out = match fused[rank] {
-                    true => norm.of_batch(&x, None, After::Nothing, settings, Some(&group)),
+                    true => norm.of_batch(&x, None, None, After::Nothing, settings, Some(&group)),
                     false => joined_norm(&norm, &x, None, settings, &group),
                 };
                 numbers(&norm, &out.expect("libtorch"), &x)

@@ -11,10 +11,10 @@ use tengen_model::{
     Weights, WeightsError,
 };
 
-use crate::fused::Norm;
+use crate::fused::{FusedError, Norm};
 use crate::group::{Group, joined_norm};
 use crate::heads::{Outputs, last_layers_in_training};
-use crate::inputs::{Mask, NetworkInputs};
+use crate::inputs::{Boards, Mask, NetworkInputs};
 use crate::layers::{After, Convolution, Linear, Pass};
 use crate::precision::Precision;
 use crate::tower::tower;
@@ -301,7 +301,7 @@ impl Convolution for NormalizedConv {
     fn apply(&self, x: &Tensor, pass: Pass<'_, Mode>, after: After) -> Result<Tensor, Infallible> {
         let convolved = self.convolved(x);
         if is_fused(&convolved, pass) {
-            return Ok(self.fused(&convolved, None, after));
+            return Ok(self.fused(&convolved, None, pass.boards, after));
         }
         let mut out = self.normalized(&convolved, pass);
         Ok(if after == After::Relu { out.relu_() } else { out })
@@ -310,30 +310,32 @@ impl Convolution for NormalizedConv {
     fn add_relu(&self, x: &Tensor, sum: Tensor, pass: Pass<'_, Mode>) -> Result<Tensor, Infallible> {
         let convolved = self.convolved(x);
         if is_fused(&convolved, pass) {
-            return Ok(self.fused(&convolved, Some(&sum), After::Relu));
+            return Ok(self.fused(&convolved, Some(&sum), pass.boards, After::Relu));
         }
         Ok((self.normalized(&convolved, pass) + sum).relu_())
     }
 }
 
-/// Whether normalization, addition, and ReLU run in one pass: in training on the CPU on boards that fill the canvas.
+/// Whether normalization, addition, and ReLU run in one pass: in training on the CPU.
 fn is_fused(convolved: &Tensor, pass: Pass<'_, Mode>) -> bool {
-    convolved.device() == Device::Cpu && pass.mode == Mode::Training && pass.boards.mask.is_none()
+    convolved.device() == Device::Cpu && pass.mode == Mode::Training
 }
 
 impl NormalizedConv {
     fn convolved(&self, x: &Tensor) -> Tensor {
         let weight = self.weight.to_kind(self.kind);
         if tengen_winograd::fits(&weight) && x.kind() == Kind::Float {
-            return tengen_winograd::convolved(x, &weight).unwrap_or_else(|error| panic!("{error}"));
+            let convolved = tengen_winograd::convolved(x, &weight).map_err(FusedError::from);
+            return convolved.unwrap_or_else(|error| panic!("{error}"));
         }
         let padding = weight.size()[2] / 2;
         x.conv2d(&weight, None::<&Tensor>, [1, 1], [padding, padding], [1, 1], 1)
     }
 
-    fn fused(&self, x: &Tensor, sum: Option<&Tensor>, after: After) -> Tensor {
+    fn fused(&self, x: &Tensor, sum: Option<&Tensor>, boards: &Boards, after: After) -> Tensor {
+        let board = boards.mask.as_ref().map(|mask| &mask.flat);
         self.norm
-            .of_batch(x, sum, after, (STATISTICS_RATE, EPSILON), self.group.as_deref())
+            .of_batch(x, board, sum, after, (STATISTICS_RATE, EPSILON), self.group.as_deref())
             .unwrap_or_else(|error| panic!("{error}"))
     }
 

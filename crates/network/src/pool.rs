@@ -34,7 +34,9 @@ pub(crate) fn pooled_by_libtorch(activations: &Tensor, boards: &Boards) -> Tenso
         true => reduced(activations),
         false => windowed(activations, boards.canvas),
     };
-    let sum = activations.sum_dim_intlist([2i64, 3].as_slice(), false, Kind::Float);
+    // Summed over one dimension, in the order of the memory: the gradient then has that order, too.
+    let points = activations.permute([0, 2, 3, 1]).flatten(1, 2);
+    let sum = points.sum_dim_intlist([1i64].as_slice(), false, Kind::Float);
     let (mean, sided) = match &boards.mask {
         None => (&sum / area, &sum * (sided(area) / area)),
         Some(mask) => {

@@ -59,6 +59,7 @@ pub(super) struct Data {
     pub(super) history: History,
     pub(super) selfplay: GameTotals,
     pub(super) matches: GameTotals,
+    pub(super) imported: GameTotals,
     /// All models, oldest first.
     pub(super) models: Vec<ModelRow>,
     /// The newest self-play games.
@@ -90,10 +91,11 @@ pub(super) fn read(store: &Store, replays: Replays) -> anyhow::Result<Data> {
     problems.extend(processes.iter().filter_map(Process::problem));
     let listing = store.games().list(&GamesOf::All).context("cannot list the games")?;
     let pruned = listing.pruned;
-    let (selfplay, matches): (Vec<_>, Vec<_>) = listing
+    let (selfplay, others): (Vec<_>, Vec<_>) = listing
         .shards
         .into_iter()
         .partition(|shard| matches!(shard.collection, Collection::SelfPlay { .. }));
+    let is_match = |shard: &ShardInfo| matches!(shard.collection, Collection::Match { .. });
     let mut reader = Reader {
         store,
         problems: &mut problems,
@@ -101,7 +103,7 @@ pub(super) fn read(store: &Store, replays: Replays) -> anyhow::Result<Data> {
     let recent = reader.newest(&selfplay, RECENT_GAMES, usize::MAX);
     let first_moves = first_moves(&mut reader, &selfplay, &recent);
     let shown = match replays {
-        Replays::Read => shown(&mut reader, &selfplay, &matches),
+        Replays::Read => shown(&mut reader, &selfplay, &others),
         Replays::LeaveOut => Vec::new(),
     };
     let models = models(store, &history.events, &mut problems)?;
@@ -124,7 +126,8 @@ pub(super) fn read(store: &Store, replays: Replays) -> anyhow::Result<Data> {
         written: written(tengen_records::now_ms() as i64),
         history,
         selfplay: GameTotals::of(&selfplay).plus(pruned),
-        matches: GameTotals::of(&matches),
+        matches: GameTotals::of(others.iter().filter(|shard| is_match(shard))),
+        imported: GameTotals::of(others.iter().filter(|shard| !is_match(shard))),
         models,
         recent: recent.into_iter().map(|(_, game)| game).collect(),
         first_moves,

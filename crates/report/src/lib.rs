@@ -60,6 +60,8 @@ pub struct ReportSummary {
     pub selfplay_games: u64,
     /// Match games in the store.
     pub match_games: u64,
+    /// Games in the store from elsewhere: imported, or labelled by another program.
+    pub imported_games: u64,
     /// Number of models in the store.
     pub models: u64,
     /// Number of metrics events found in the run's folder.
@@ -84,6 +86,7 @@ pub fn write_report(store: &Store, out: &Path, refresh: Refresh) -> anyhow::Resu
         bytes: page.html.len() as u64,
         selfplay_games: data.selfplay.games,
         match_games: data.matches.games,
+        imported_games: data.imported.games,
         models: data.models.len() as u64,
         events: data.history.all,
         shown_games: page.games as u64,

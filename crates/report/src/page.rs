@@ -67,7 +67,7 @@ pub(super) fn parts(data: &Data, curves: &Curves<'_>, links: &[(&str, &str)]) ->
         (header(data, curves, links))
         @for problem in data.problems.iter().chain(&broken_losses(data)) { p.warning { (problem) } }
         (facts(data, curves))
-        @if data.history.events.is_empty() && data.selfplay.games == 0 {
+        @if data.history.events.is_empty() && data.selfplay.plus(data.matches).plus(data.imported).games == 0 {
             p.card.viewer { "This store is still empty: no games and no metrics. Once the run has started, \
                              this page fills up." }
         }
@@ -205,6 +205,9 @@ fn facts(data: &Data, curves: &Curves<'_>) -> Markup {
     }
     fact(thousands(data.models.len() as u64), "models");
     fact(thousands(data.matches.games), "match games");
+    if data.imported.games > 0 {
+        fact(thousands(data.imported.games), "imported games");
+    }
     html! {
         div.facts { @for (value, what) in &facts { div.fact { b { (value) } span { (what) } } } }
     }

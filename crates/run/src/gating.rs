@@ -133,12 +133,18 @@ pub struct Gating<'a> {
     run: &'a Opened,
     /// The champion's weights, read once.
     champion: Option<(String, Weights)>,
+    /// Elo, low, and high of every model as [`Gating::moved`] last returned them.
+    told: BTreeMap<String, [f64; 3]>,
 }
 
 impl<'a> Gating<'a> {
     /// A gate for the candidates of `run`.
     pub fn new(run: &'a Opened) -> Gating<'a> {
-        Gating { run, champion: None }
+        Gating {
+            run,
+            champion: None,
+            told: BTreeMap::new(),
+        }
     }
 
     /// Settles a candidate: by its recorded verdict, otherwise by playing the missing games. Reports progress through
@@ -286,6 +292,22 @@ impl<'a> Gating<'a> {
         ratings(self.run, readable(self.run)?)
     }
 
+    /// Those of the ratings that have moved since this last returned them, by half a point or more. Every gate moves all
+    /// ratings a little, and writing all of them down each time would fill the metrics of a run with many gates.
+    pub fn moved(&mut self, ratings: Vec<Rating>) -> Vec<Rating> {
+        let is_near = |(told, now): (&f64, &f64)| told == now || (told - now).abs() < 0.5;
+        let has_moved = |rating: &Rating| {
+            let now = [rating.elo, rating.low, rating.high];
+            let told = self.told.get(&rating.model_id);
+            let is_known = told.is_some_and(|told| told.iter().zip(&now).all(is_near));
+            if !is_known {
+                self.told.insert(rating.model_id.clone(), now);
+            }
+            !is_known
+        };
+        ratings.into_iter().filter(has_moved).collect()
+    }
+
     /// The ratings, and the champion with what is known about it, from one read of the verdicts.
     pub(crate) fn standing(&self) -> anyhow::Result<Standing> {
         let verdicts = readable(self.run)?;
@@ -362,9 +384,10 @@ fn counted_points(games: u64) -> String {
 /// Games of a model against another, from the first one's viewpoint.
 type Games = (String, String, WinTieLoss);
 
-/// The games of models that a chain of games links to the oldest model. Others have no place on its scale: for example,
-/// those after a model that was promoted without a match.
+/// The games of models that a chain of games with a result links to the oldest model. Others have no place on its scale:
+/// for example, those after a model that was promoted without a match.
 fn linked(mut results: Vec<Games>) -> Vec<Games> {
+    results.retain(|(_, _, games)| games.games() > 0);
     let oldest = results.iter().flat_map(|(a, b, _)| [a, b]).min().cloned();
     let mut known: BTreeSet<String> = oldest.into_iter().collect();
     loop {
@@ -388,10 +411,10 @@ fn ratings(run: &Opened, verdicts: Vec<GateVerdict>) -> anyhow::Result<Vec<Ratin
     let mut results = Vec::new();
     for verdict in verdicts {
         for older in verdict.older {
-            results.push((verdict.candidate.clone(), older.champion, older.result.a_total));
+            results.push((verdict.candidate.clone(), older.champion, older.result.evidence()));
         }
         if let Some(result) = verdict.result {
-            results.push((verdict.candidate, verdict.champion, result.a_total));
+            results.push((verdict.candidate, verdict.champion, result.evidence()));
         }
     }
     let results = linked(results);
@@ -476,10 +499,24 @@ mod tests {
 
     #[test]
     fn models_without_a_link_to_the_oldest_are_not_rated() {
-        let games = |a: &str, b: &str| (a.to_owned(), b.to_owned(), WinTieLoss::default());
-        // The match of d was against c, which was promoted without a match.
-        let found = linked(vec![games("d", "c"), games("e", "b"), games("b", "a"), games("f", "d")]);
-        assert_eq!(found, [games("e", "b"), games("b", "a")]);
+        let counted = |a: &str, b: &str, ties| {
+            let games = WinTieLoss {
+                ties,
+                ..WinTieLoss::default()
+            };
+            (a.to_owned(), b.to_owned(), games)
+        };
+        let games = |a, b| counted(a, b, 2);
+        // The match of d was against c, which was promoted without a match, and no game of g's match has a result.
+        let unfinished = counted("g", "b", 0);
+        let results = [
+            games("d", "c"),
+            games("e", "b"),
+            games("b", "a"),
+            games("f", "d"),
+            unfinished,
+        ];
+        assert_eq!(linked(results.to_vec()), [games("e", "b"), games("b", "a")]);
         assert_eq!(linked(Vec::new()), []);
     }
 }

@@ -215,7 +215,7 @@ impl Opened {
                 let mut model = Model::new(Weights::random(&self.config.network, self.config.seed)?);
                 model.info.provenance.run_id = self.run_id.clone();
                 model.info.rules = Some(self.config.rules.to_string());
-                publish_model(&self.store, 0, &model)?
+                publish_model(&self.store, 0, &model, || Ok(()))?
             }
         };
         let promotion = Promotion::now(&first, None, serde_json::json!({ "reason": "the first model" }));
@@ -379,8 +379,13 @@ pub(crate) fn name_damaged(checkpoints: &[QuarantineNote]) {
 }
 
 /// Publishes a model in the store.
-pub(crate) fn publish_model(store: &Store, generation: u32, model: &Model) -> anyhow::Result<ModelId> {
-    let id = store.models().publish(generation, model)?;
+pub(crate) fn publish_model(
+    store: &Store,
+    generation: u32,
+    model: &Model,
+    allowed: impl FnOnce() -> anyhow::Result<()>,
+) -> anyhow::Result<ModelId> {
+    let id = store.models().publish_if(generation, model, allowed)?;
     tracing::info!("published model {id}");
     Ok(id)
 }

@@ -371,8 +371,8 @@ fn gate(shared: &Shared<'_>, candidates: &Receiver<Candidate>) -> anyhow::Result
                 status.champion = standing.champion;
             }
             shared.record(Measured::Gate(settled.event()));
-            standing
-                .ratings
+            gating
+                .moved(standing.ratings)
                 .into_iter()
                 .for_each(|rating| shared.record(Measured::Rating(rating)));
             if !settled.promoted {

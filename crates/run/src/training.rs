@@ -349,7 +349,11 @@ impl Training {
     pub fn lead(&self) -> u64 {
         let settings = &self.config.loop_config;
         let used = (self.trained() as f64 / self.reuse()) as u64;
-        (used.max(settings.start_positions) + settings.lead_positions).saturating_sub(self.offered_positions())
+        // With less than the positions of a step, some of which wait to be published, the trainer and self-play would
+        // wait for each other.
+        let step = (self.config.training.batch as f64 / self.reuse()).ceil() as u64;
+        let lead = settings.lead_positions.max(step.saturating_add(step / 4));
+        (used.max(settings.start_positions).saturating_add(lead)).saturating_sub(self.offered_positions())
     }
 
     /// A published model as an event for the run's metrics.

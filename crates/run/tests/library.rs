@@ -153,6 +153,23 @@ fn nobody_waits_for_a_shard_to_come_of_age() {
     assert!(step >= 100, "{step}");
 }
 
+/// A batch that needs more positions than self-play may be ahead: they would wait for each other forever.
+#[test]
+fn a_batch_larger_than_the_lead_is_filled() {
+    let folder = tempfile::tempdir().unwrap();
+    let location = folder.path().join("store").display().to_string();
+    let setup = Setup {
+        scratch: Some(folder.path().to_owned()),
+        ..Setup::default()
+    };
+    let sizes = ["training.batch=600", "loop.reuse=1", "loop.lead_positions=100"];
+    let config = config(&[&sizes[..], &["budget.steps=4", "budget.minutes=2"]].concat());
+    tengen_run::run(&config, &location, &setup).unwrap();
+    let store = Store::open(&location, Create::Never).unwrap();
+    let (step, _) = store.checkpoints().latest().unwrap().unwrap();
+    assert!(step >= 4, "{step}");
+}
+
 /// The network grows in the middle of a run, and a later start goes on with the larger one.
 #[test]
 fn the_network_grows_during_a_run_and_stays_large() {

@@ -20,7 +20,6 @@ pub struct SearchConfig {
     /// The number of moves that `gumbel` tries at the root. The pass is always one of them if there are four or more
     /// (two or more after a pass). Usual: 8 to 16. More widens the search, with fewer visits for each move; never more
     /// than `visits`.
-    /// 16. More widens the search, with fewer visits for each move; never more than `visits`.
     pub candidates: u32,
     /// The constant c_visit in sigma(q) = (c_visit + most visits of a move) × c_scale × q (Danihelka et al., 2022,
     /// section 5), in visits. Usual: 50. Larger gives values more weight relative to priors while visits are few.

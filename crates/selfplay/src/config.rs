@@ -118,8 +118,8 @@ fn is_zero(positions: &u64) -> bool {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct OpeningConfig {
-    /// The share of games, 0 to 1, that begin with random plies. Usual: 0.3. Larger shows the network more unusual
-    /// positions and fewer of its own choosing.
+    /// The share of the games that begin neither with a fork nor with a book's line, 0 to 1, that begin with random
+    /// plies. Usual: 0.3. Larger shows the network more unusual positions and fewer of its own choosing.
     pub random_share: f64,
     /// The share of games, 0 to 1, that begin from a position of one of the group's last games, with komi drawn around
     /// the network's expected margin there. Usual: 0. Larger plays more even middlegames and endgames. The moves before
@@ -142,8 +142,9 @@ pub struct BookShare {
     /// The path of the book: an SGF file, a folder of them, or a text file with one line of moves per opening, for the
     /// first board.
     pub book: String,
-    /// The share of games, 0 to 1, that begin with a line of the book, if it has one for their board. Usual: 0.1 to
-    /// 0.3. Larger shows the network more of these positions and fewer of its own choosing.
+    /// The share, 0 to 1, of the games that begin neither with a fork nor with a book named before it, that begin with a
+    /// line of this book, if it has one for their board. Usual: 0.1 to 0.3. Larger shows the network more of these
+    /// positions and fewer of its own choosing.
     pub share: f64,
     /// The lines and their boards. This crate does not read files: the caller fills them in.
     #[serde(skip)]
@@ -191,8 +192,8 @@ pub struct KomiConfig {
     pub fixed_fair: Option<f64>,
     /// For games that begin with an opening, draws the komi by winning chances instead: each side's chance of winning
     /// after the opening, as the network sees it, is at least this, 0 to 0.5, and all such chances are equally likely.
-    /// `uniform_share` and `spread` then do not apply to these games, which take about ten more evaluations. Usual:
-    /// none, or 0.2. Larger plays more even games.
+    /// `uniform_share` and `spread` then do not apply to these games, which take about ten more evaluations. Has no
+    /// effect with `fixed_fair`. Usual: none, or 0.2. Larger plays more even games.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub least_chance: Option<f64>,
 }

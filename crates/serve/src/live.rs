@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use axum::response::sse::{Event, KeepAlive, Sse};
 use futures_util::Stream;
 use futures_util::stream;
-use tokio::sync::{Mutex, watch};
+use tokio::sync::{Mutex, OwnedMutexGuard, watch};
 
 use crate::problem::{Problem, blocking};
 
@@ -45,7 +45,7 @@ pub(crate) struct Shown {
 pub(crate) struct Live {
     source: Arc<Source>,
     latest: watch::Sender<Shown>,
-    state: Mutex<State>,
+    state: Arc<Mutex<State>>,
 }
 
 /// What the last check found.
@@ -60,10 +60,10 @@ impl Live {
         Live {
             source: Arc::new(source),
             latest: watch::Sender::new(Shown::default()),
-            state: Mutex::new(State {
+            state: Arc::new(Mutex::new(State {
                 fingerprint: Vec::new(),
                 due: Instant::now(),
-            }),
+            })),
         }
     }
 
@@ -85,48 +85,15 @@ impl Live {
     }
 
     async fn refresh(&self) {
-        let mut state = self.state.lock().await;
+        let state = Arc::clone(&self.state).lock_owned().await;
         if Instant::now() < state.due {
             return;
         }
-        let began = Instant::now();
-        let source = Arc::clone(&self.source);
-        let known = state.fingerprint.clone();
-        let found = blocking(move || {
-            let fingerprint = (source.look)()?;
-            let changed = fingerprint != known;
-            let html = if changed { Some((source.render)()?) } else { None };
-            Ok((fingerprint, html))
-        });
-        match found.await {
-            Ok((fingerprint, html)) => {
-                state.fingerprint = fingerprint;
-                self.show(html);
-            }
-            Err(problem) => self.trouble(problem.sentence),
+        // A task of its own: whoever waits for it may leave, which ends their future, but not the work that has begun.
+        let checking = tokio::spawn(check(Arc::clone(&self.source), self.latest.clone(), state));
+        if let Err(error) = checking.await {
+            trouble(&self.latest, format!("the check of the store failed: {error}"));
         }
-        state.due = Instant::now() + REST.max(began.elapsed() * REST_PER_WORK);
-    }
-
-    /// Shows new HTML, if any; otherwise, what was shown is up to date again.
-    fn show(&self, html: Option<String>) {
-        self.latest.send_if_modified(|shown| {
-            let recovered = shown.trouble.take().is_some();
-            let is_new = html.as_ref().is_some_and(|html| **html != *shown.html);
-            if let (true, Some(html)) = (is_new, html) {
-                shown.html = html.into();
-            }
-            shown.version += u64::from(is_new || recovered);
-            is_new || recovered
-        });
-    }
-
-    fn trouble(&self, sentence: String) {
-        self.latest.send_if_modified(|shown| {
-            let is_new = shown.trouble.as_ref() != Some(&sentence);
-            shown.trouble = Some(sentence);
-            is_new
-        });
     }
 
     /// Server-sent events: `update` with the version whenever something new is shown, and `trouble` with a sentence
@@ -160,5 +127,73 @@ impl Live {
     /// The number of open streams of updates.
     pub(crate) fn watchers(&self) -> usize {
         self.latest.receiver_count()
+    }
+}
+
+/// Looks for changes, shows what is new, and sets the time of the next check.
+async fn check(source: Arc<Source>, latest: watch::Sender<Shown>, mut state: OwnedMutexGuard<State>) {
+    let began = Instant::now();
+    let known = state.fingerprint.clone();
+    let found = blocking(move || {
+        let fingerprint = (source.look)()?;
+        let changed = fingerprint != known;
+        let html = if changed { Some((source.render)()?) } else { None };
+        Ok((fingerprint, html))
+    });
+    match found.await {
+        Ok((fingerprint, html)) => {
+            state.fingerprint = fingerprint;
+            show(&latest, html);
+        }
+        Err(problem) => trouble(&latest, problem.sentence),
+    }
+    state.due = Instant::now() + REST.max(began.elapsed() * REST_PER_WORK);
+}
+
+/// Shows new HTML, if any; otherwise, what was shown is up to date again.
+fn show(latest: &watch::Sender<Shown>, html: Option<String>) {
+    latest.send_if_modified(|shown| {
+        let recovered = shown.trouble.take().is_some();
+        let is_new = html.as_ref().is_some_and(|html| **html != *shown.html);
+        if let (true, Some(html)) = (is_new, html) {
+            shown.html = html.into();
+        }
+        shown.version += u64::from(is_new || recovered);
+        is_new || recovered
+    });
+}
+
+fn trouble(latest: &watch::Sender<Shown>, sentence: String) {
+    latest.send_if_modified(|shown| {
+        let is_new = shown.trouble.as_ref() != Some(&sentence);
+        shown.trouble = Some(sentence);
+        is_new
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    #[tokio::test]
+    async fn a_page_that_is_closed_while_it_waits_leaves_no_second_check_behind() {
+        let renders = Arc::new(AtomicU64::new(0));
+        let counted = Arc::clone(&renders);
+        let live = Arc::new(Live::new(Source {
+            look: Box::new(|| Ok(vec![1])),
+            render: Box::new(move || {
+                counted.fetch_add(1, Ordering::SeqCst);
+                std::thread::sleep(Duration::from_millis(200));
+                Ok("page".to_owned())
+            }),
+        }));
+        for _ in 0..5 {
+            let gone = tokio::time::timeout(Duration::from_millis(10), live.current()).await;
+            assert!(gone.is_err(), "the page takes longer");
+        }
+        let shown = live.current().await.map_err(|problem| problem.sentence);
+        assert_eq!(shown.map(|shown| shown.html.to_string()), Ok("page".to_owned()));
+        assert_eq!(renders.load(Ordering::SeqCst), 1);
     }
 }

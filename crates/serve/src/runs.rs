@@ -102,8 +102,7 @@ impl Runs {
 
     /// The parts of pages that are rendered again when stores change.
     pub(crate) fn lives(&self) -> impl Iterator<Item = &Live> {
-        let comparison = (self.runs.len() > 1).then_some(&self.comparison);
-        self.runs.iter().map(|run| &run.report).chain(comparison)
+        self.runs.iter().map(|run| &run.report).chain([&self.comparison])
     }
 }
 

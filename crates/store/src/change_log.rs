@@ -55,12 +55,12 @@ impl Games {
         Ok(changes)
     }
 
-    /// Writes the note that follows `seen`. Imports admitted since `seen` do not conflict with it.
+    /// Writes the note that follows `seen`, and returns its number. Imports admitted since `seen` do not conflict with it.
     ///
     /// # Errors
     /// [`StoreError::Contended`] if another process has merged or pruned since; [`StoreError::Write`],
     /// [`StoreError::Read`].
-    pub(crate) fn put_change(&self, seen: &Changes, change: &Change) -> Result<(), StoreError> {
+    pub(crate) fn put_change(&self, seen: &Changes, change: &Change) -> Result<u32, StoreError> {
         let mut last = seen.last;
         while !self.put_change_after(last, change)? {
             let now = self.changes()?;
@@ -70,7 +70,7 @@ impl Games {
             }
             last = now.last;
         }
-        Ok(())
+        Ok(last + 1)
     }
 
     /// Writes the note numbered `last + 1`; returns false if another process wrote it first.

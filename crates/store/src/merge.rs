@@ -55,7 +55,7 @@ impl Games {
     /// # Errors
     /// [`StoreError::Read`].
     pub fn plan_compact(&self, settings: CompactSettings) -> Result<CompactReport, StoreError> {
-        let runs = self.small_runs(settings)?;
+        let (runs, _) = self.small_runs(settings)?;
         Ok(CompactReport {
             replaced: GameTotals::of(runs.iter().flatten()),
             merged: GameTotals {
@@ -82,10 +82,14 @@ impl Games {
             deleted_files: self.sweep()?,
             ..CompactReport::default()
         };
-        let runs = self.small_runs(settings)?;
+        let (runs, mut seen) = self.small_runs(settings)?;
         let mut done = 0;
         for batch in runs.chunks(PER_NOTE) {
             let changes = self.changes()?;
+            if changes.upkeep != seen {
+                let location = self.files.location().to_owned();
+                return Err(StoreError::Contended { location });
+            }
             let mut notes = Vec::new();
             for run in batch {
                 if let Some((sources, merged)) = self.put_merged(run)? {
@@ -100,7 +104,7 @@ impl Games {
                 progress(done, runs.len());
             }
             if !notes.is_empty() {
-                self.put_change(&changes, &Change::new(notes, Vec::new()))?;
+                seen = self.put_change(&changes, &Change::new(notes, Vec::new()))?;
                 report.deleted_files += self.sweep()?;
             }
         }
@@ -110,8 +114,10 @@ impl Games {
         Ok(report)
     }
 
-    fn small_runs(&self, settings: CompactSettings) -> Result<Vec<Run>, StoreError> {
+    /// What to merge, and the number of the last note of a merge or prune that was known by then.
+    fn small_runs(&self, settings: CompactSettings) -> Result<(Vec<Run>, u32), StoreError> {
         let listing = self.list(&GamesOf::SelfPlay)?;
+        let seen = listing.upkeep;
         let old = old_generations(&listing, settings.keep_positions);
         let mut runs: Vec<Run> = vec![Vec::new()];
         let mut bytes = 0;
@@ -131,7 +137,7 @@ impl Games {
             }
         }
         runs.retain(|run| run.len() > 1);
-        Ok(runs)
+        Ok((runs, seen))
     }
 
     /// Writes one shard with the games of a run's intact shards; returns both. `None` if fewer than two are intact.

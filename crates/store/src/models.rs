@@ -63,6 +63,20 @@ impl Models<'_> {
     /// # Errors
     /// [`StoreError::Write`] if the store fails; the model then does not exist.
     pub fn publish(self, generation: u32, model: &Model) -> Result<ModelId, StoreError> {
+        self.publish_if(generation, model, || Ok(()))
+    }
+
+    /// [`Models::publish`] with a final check: unless `allowed` succeeds, the weights are written but the model does not
+    /// exist.
+    ///
+    /// # Errors
+    /// Same as [`Models::publish`], and what `allowed` returns.
+    pub fn publish_if<E: From<StoreError>>(
+        self,
+        generation: u32,
+        model: &Model,
+        allowed: impl FnOnce() -> Result<(), E>,
+    ) -> Result<ModelId, E> {
         let encoded = model.encode();
         let id = encoded.id(generation);
         let stored = StoredInfo {
@@ -73,6 +87,7 @@ impl Models<'_> {
             info: encoded.info,
         };
         self.0.put_same(&weights_path(&id), encoded.weights)?;
+        allowed()?;
         self.0.put_new(&info_path(&id), sealed_json(&stored))?;
         Ok(id)
     }

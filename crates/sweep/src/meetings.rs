@@ -63,7 +63,7 @@ fn spread<T>(items: &[T], count: usize) -> Vec<&T> {
 }
 
 /// The pairs of models that play each other, by index. The last model of each run plays the last models of all other
-/// arms. Every model plays the next one of its run, and the model at the same level of the next arm with the same seed.
+/// arms, or, if there is only one arm, of its other seeds. Every model plays the next one of its run, and the model at the same level of the next arm with the same seed.
 /// `arms` is the number of arms; runs are in the order of a [`Plan`].
 pub fn meetings(places: &[Place], arms: usize) -> Vec<[usize; 2]> {
     let mut pairs = Vec::new();
@@ -71,7 +71,7 @@ pub fn meetings(places: &[Place], arms: usize) -> Vec<[usize; 2]> {
         for earlier in 0..later {
             let (a, b) = (places[earlier], places[later]);
             let (arm_a, arm_b) = (a.run % arms, b.run % arms);
-            let across = a.last && b.last && arm_a != arm_b;
+            let across = a.last && b.last && a.run != b.run && (arm_a != arm_b || arms == 1);
             let along = a.run == b.run && a.level.abs_diff(b.level) == 1;
             let neighbors = a.run / arms == b.run / arms && arm_a.abs_diff(arm_b) == 1;
             if across || along || (neighbors && a.level == b.level && !(a.last && b.last)) {
@@ -116,5 +116,7 @@ mod tests {
         assert!(met(index(0, 0), index(0, 1)) && met(index(0, 0), index(1, 0)));
         assert!(!met(index(0, 0), index(3, 0)), "other seeds meet only at the end");
         assert_eq!(pairs.len(), 4 + 4 * 2 + 2 * 2);
+        // The same runs as four seeds of one arm: their last models meet, so that all have a place on one scale.
+        assert_eq!(meetings(&places, 1).len(), 4 * 3 / 2 + 4 * 2);
     }
 }

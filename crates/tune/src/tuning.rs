@@ -143,7 +143,7 @@ impl Tuning {
                 Err(error) if is_out_of_memory(&error) => None,
                 Err(error) => return Err(error),
             };
-        let samples = chosen.positions_per_second * config.loop_config.reuse;
+        let samples = chosen.positions_per_second * config.loop_config.reuse * config.reanalysis.draws();
         Ok(Tuning {
             device: in_words(&bench.devices, chosen.settings.precision),
             workload: format!("{} on {size}, {} visits", network.name(), config.selfplay.search.visits),

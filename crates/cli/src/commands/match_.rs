@@ -213,8 +213,5 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
         true => output::json(&result)?,
         false => table::print(&result, args.table.markdown),
     }
-    match result.stopped {
-        true => interrupt.outcome(),
-        false => Ok(()),
-    }
+    interrupt.outcome_if(result.stopped)
 }

@@ -174,10 +174,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
         shards: sink.shards.into_iter().map(|shard| shard.path).collect(),
     };
     print(&done, args.json)?;
-    match done.games + done.already_present < all {
-        true => interrupt.outcome(),
-        false => Ok(()),
-    }
+    interrupt.outcome_if(done.games + done.already_present < all)
 }
 
 /// The JSON result of a worker.

@@ -87,10 +87,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
     if interrupt.requested() && store.is_some() {
         say("stopped; run the same command again to play the missing games");
     }
-    match standing.stopped {
-        true => interrupt.outcome(),
-        false => Ok(()),
-    }
+    interrupt.outcome_if(standing.stopped)
 }
 
 impl Args {

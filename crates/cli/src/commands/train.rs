@@ -56,7 +56,7 @@ mine.toml for imported 9x9 games; configs/all-keys.toml explains every key:
 )]
 pub(crate) struct Args {
     /// A configuration whose [[train.from]] names the games to train on
-    #[arg(conflicts_with_all = ["store", "config", "steps", "follow"])]
+    #[arg(conflicts_with_all = ["store", "config", "steps", "follow", "scratch"])]
     file: Option<PathBuf>,
     /// Folder for the model and its checkpoints: new, empty, or of the same training
     #[arg(long, value_name = "DIR", requires = "file", required_unless_present_any = ["store", "find_rate", "judge"])]
@@ -123,10 +123,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
         true => crate::output::json(&learned.summary())?,
         false => result(learned.in_words()),
     }
-    match learned.stopped && !args.follow {
-        true => interrupt.outcome(),
-        false => Ok(()),
-    }
+    interrupt.outcome_if(learned.stopped && !args.follow)
 }
 
 /// Trains on the games that a file names, or tries learning rates or a model on them.
@@ -136,9 +133,11 @@ fn on_games(args: &Args, file: &Path, interrupt: &Interrupt) -> anyhow::Result<(
     config.samples.validate()?;
     let setup = args.stage.setup(interrupt);
     let init = args.init.as_ref().map(Origin::load).transpose()?;
+    let mut has_model = false;
     let (json, words) = match (&args.out, &args.judge) {
         (Some(out), _) => {
             let taught = tengen_teach::teach(&config, init.as_ref(), out, &setup, &mut step_bar())?;
+            has_model = taught.model.is_some();
             (serde_json::to_value(&taught)?, taught.in_words())
         }
         (None, Some(model)) => {
@@ -154,10 +153,7 @@ fn on_games(args: &Args, file: &Path, interrupt: &Interrupt) -> anyhow::Result<(
         true => crate::output::json(&json)?,
         false => result(words),
     }
-    match interrupt.requested() {
-        true => interrupt.outcome(),
-        false => Ok(()),
-    }
+    interrupt.outcome_if(interrupt.requested() && !has_model)
 }
 
 /// A progress bar for training on games.

@@ -27,6 +27,7 @@ const SETTINGS: &[&str] = &[
     "training.batch=64",
     "training.threads=1",
     "loop.start_positions=1000",
+    "loop.reuse=2",
     "loop.lead_positions=1500",
     "loop.look_seconds=0.2",
     "loop.shard_seconds=0.2",

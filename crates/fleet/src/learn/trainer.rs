@@ -69,9 +69,9 @@ impl<'a> Trainer<'a> {
         let (held, (training, before)) = match held {
             Some((mut lease, says)) => {
                 let (mut training, before) = resume_alive(run, &mut lease, says.clone().unwrap_or_default())?;
-                // A checkpoint may wait so long for the store that another trainer takes over.
+                // A checkpoint or a model may wait so long for the store that another trainer takes over.
                 let (term, store) = (lease.term(), run.store.clone());
-                training.guard_checkpoints(Box::new(move || term.check(&store)));
+                training.set_guard(Box::new(move || term.check(&store)));
                 (Some((lease, says)), (training, before))
             }
             None => (None, Training::resume(run)?),

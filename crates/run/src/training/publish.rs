@@ -70,14 +70,18 @@ impl Training {
         };
         model.info.rules = Some(self.config.rules.to_string());
         state_fair_komi(&mut model.info, &self.fair_komi, &self.config.sizes()?);
-        let id = publish_model(&self.store, generation, &model)?;
+        let id = publish_model(&self.store, generation, &model, || self.allowed())?;
         self.parent = Some(id.to_string());
         Ok((id, weights))
     }
 
-    /// From now on, a checkpoint becomes the newest only if `guard` allows it.
-    pub fn guard_checkpoints(&mut self, guard: Guard) {
+    /// From now on, checkpoints and models are committed only if `guard` allows it.
+    pub fn set_guard(&mut self, guard: Guard) {
         self.guard = Some(guard);
+    }
+
+    fn allowed(&self) -> anyhow::Result<()> {
+        self.guard.as_ref().map_or(Ok(()), |guard| guard())
     }
 
     /// Writes a checkpoint if the last one is old enough.
@@ -112,8 +116,9 @@ impl Training {
             .collect();
         files.insert(LEDGER_FILE.to_owned(), serde_json::to_vec_pretty(ledger)?.into());
         files.insert(CONFIG_FILE.to_owned(), toml::to_string(&self.given)?.into());
-        let allowed = || self.guard.as_ref().map_or(Ok(()), |guard| guard());
-        self.store.checkpoints().put_if(self.steps(), &files, allowed)?;
+        self.store
+            .checkpoints()
+            .put_if(self.steps(), &files, || self.allowed())?;
         let kept = self.config.loop_config.checkpoints_kept;
         name_damaged(&self.store.checkpoints().prune(kept)?.damaged);
         self.checkpointed = Instant::now();

@@ -38,6 +38,8 @@ pub(super) struct Gumbel {
     rounds_left: u32,
     phases: u32,
     budget: u32,
+    /// Number of candidates at the start of the search.
+    first_round: u32,
 }
 
 impl Method for Gumbel {
@@ -63,7 +65,8 @@ impl Method for Gumbel {
         let (scale, noisy) = (self.noise_scale, self.with_noise && self.noise_scale > 0.0);
         self.noise
             .extend((0..count).map(|_| if noisy { scale * rng::gumbel(rng) as f32 } else { 0.0 }));
-        let candidates = (self.most.min(visits).max(1) as usize).min(count);
+        let kept: u32 = self.before.iter().sum();
+        let candidates = (self.most.min(visits.saturating_add(kept)).max(1) as usize).min(count);
         self.considered.clear();
         self.considered.extend(0..count as u16);
         let (logits, noise) = (&self.logits, &self.noise);
@@ -83,6 +86,7 @@ impl Method for Gumbel {
             self.considered[candidates - 1] = pass;
         }
         self.budget = visits;
+        self.first_round = candidates as u32;
         self.phases = candidates.next_power_of_two().trailing_zeros().max(1);
         self.cursor = 0;
         self.rounds_left = self.rounds_of_phase();
@@ -117,16 +121,16 @@ impl Method for Gumbel {
         self.selector.select(tree, node, self.sigma)
     }
 
-    /// Of the candidates with the most new visits, the one with the highest g + logit + sigma(q).
+    /// Of the candidates with the most new visits, the one with the highest g + logit + sigma(q). If a kept tree leaves
+    /// fewer new visits than candidates, they compare nothing, and all candidates count.
     fn chosen(&self, tree: &Tree, _open: OpenMoves<'_>) -> usize {
         let factor = self.sigma.factor(self.most_visits(tree));
         let start = tree.edges(ROOT).start;
-        let rank = |edge: u16| {
-            (
-                tree.edge_visits(start + usize::from(edge)) - self.before[usize::from(edge)],
-                self.score(tree, edge, factor),
-            )
+        let new_visits = |edge: usize| match self.budget < self.first_round {
+            true => 0,
+            false => tree.edge_visits(start + edge) - self.before[edge],
         };
+        let rank = |edge: u16| (new_visits(usize::from(edge)), self.score(tree, edge, factor));
         let best = self.considered.iter().copied().reduce(|best, edge| {
             let ((best_visits, best_score), (visits, score)) = (rank(best), rank(edge));
             if (visits, score) > (best_visits, best_score) {
@@ -183,6 +187,7 @@ impl Gumbel {
             rounds_left: 0,
             phases: 0,
             budget: 0,
+            first_round: 0,
         }
     }
 
@@ -267,6 +272,34 @@ mod tests {
         );
         assert_eq!((visits[19], best), (4, 19));
         assert_eq!(visits.iter().sum::<u32>(), 16);
+    }
+
+    #[test]
+    fn a_kept_tree_with_few_visits_missing_still_decides() {
+        let utility = Utility::new(Size::square(5).unwrap(), 0.0);
+        let open = OpenMoves::new(Size::square(19).unwrap(), None);
+        let config = SearchConfig {
+            noise: false,
+            ..SearchConfig::default()
+        };
+        for missing in [0, 1, 2] {
+            // The first move has the highest prior but loses; the second one wins.
+            let mut tree = Tree::default();
+            tree.add_node(&[0, 1, 2, 3], &[0.6, 0.2, 0.1, 0.1], 0.0);
+            for (edge, value, visits) in [(0, 1.0, 9), (1, -1.0, 6)] {
+                let child = tree.add_node(&[], &[], 0.0);
+                tree.connect(ROOT, edge, child);
+                (0..visits).for_each(|_| tree.count_visit(child, Values { value, margin: 0.0 }, utility));
+            }
+            let mut root = Gumbel::new(&config);
+            root.begin(&mut tree, missing, false, &mut rng::stream(1, &[]));
+            for _ in 0..missing {
+                let edge = root.root_edge(&tree, open);
+                let value = [1.0, -1.0, 0.0, 0.0][usize::from(tree.move_index(edge))];
+                tree.count_visit(tree.child(edge), Values { value, margin: 0.0 }, utility);
+            }
+            assert_eq!(tree.move_index(root.chosen(&tree, open)), 1, "{missing} missing");
+        }
     }
 
     #[test]

@@ -43,7 +43,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
     let options = args.device.predictor_options()?;
     let config = TrainerConfig {
         batch: args.batch as usize,
-        precision: options.precision.into(),
+        precision: args.device.dtype.unwrap_or_default(),
         threads: args.threads as usize,
         ..TrainerConfig::default()
     };

@@ -34,7 +34,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", conflicts_with = "into")]
     keep_positions: Option<u64>,
     /// Maximum size of merged shards, in MiB
-    #[arg(long, value_name = "MIB", default_value_t = 8, value_parser = clap::value_parser!(u64).range(1..=1024))]
+    #[arg(long, value_name = "MIB", default_value_t = 8, conflicts_with = "into")]
+    #[arg(value_parser = clap::value_parser!(u64).range(1..=1024))]
     shard_mib: u64,
     /// Make the changes
     #[arg(long, conflicts_with = "into")]

@@ -63,12 +63,15 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
 /// Checks files whose contents the store itself does not understand, and says what is wrong with them.
 fn wrong_contents(store: &Store) -> anyhow::Result<Vec<(String, String)>> {
     let mut wrong = tengen_matches::wrong_results(store)?;
-    let path = "in_flight.json";
-    // The store has already reported a hash that does not match.
-    if let Some(Ok(games)) = store.files().get(path)?.as_ref().map(|bytes| unseal(path, bytes))
-        && let Err(error) = Snapshot::from_bytes(&games)
-    {
-        wrong.push((path.to_owned(), error.to_string()));
+    let of_workers = store.files().list("in_flight")?.into_iter().map(|(path, _)| path);
+    for path in of_workers.chain(["in_flight.json".to_owned()]) {
+        // The store has already reported a hash that does not match. A claim of a worker is not JSON.
+        if let (true, Some(bytes)) = (path.ends_with(".json"), store.files().get(&path)?)
+            && let Ok(games) = unseal(&path, &bytes)
+            && let Err(error) = Snapshot::from_bytes(&games)
+        {
+            wrong.push((path, error.to_string()));
+        }
     }
     Ok(wrong)
 }
