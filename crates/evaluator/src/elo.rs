@@ -72,8 +72,8 @@ impl EloEstimate {
         EloEstimate::without_repeats(&all, &all, pairs)
     }
 
-    /// [`EloEstimate::of`] if some games are copies of others, which neither `distinct` nor `pairs` contain: the score is
-    /// that of all games, but copies do not make it surer.
+    /// [`EloEstimate::of`] if some games are copies of others, which neither `distinct` nor `pairs` contain: the score
+    /// is that of all games, but copies do not make it surer.
     pub(crate) fn without_repeats(all: &WinTieLoss, distinct: &WinTieLoss, pairs: &Pentanomial) -> EloEstimate {
         let WinTieLoss { wins, ties, losses } = *distinct;
         let games = distinct.games() as f64;

@@ -48,8 +48,8 @@ pub struct MatchResult {
     /// versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub distinct_games: Option<usize>,
-    /// A's results in all games but the copies that are no new evidence: of a pair of games that repeats an earlier one,
-    /// or, if games do not come in pairs, of a single game. `None` in results of early versions.
+    /// A's results in all games but the copies that are no new evidence: of a pair of games that repeats an earlier
+    /// one, or, if games do not come in pairs, of a single game. `None` in results of early versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub a_distinct: Option<WinTieLoss>,
     /// Whole pairs by A's points in them: 0, ½, 1, 1½, 2. A pair that repeats both games of an earlier one is no new

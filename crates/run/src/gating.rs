@@ -292,8 +292,8 @@ impl<'a> Gating<'a> {
         ratings(self.run, readable(self.run)?)
     }
 
-    /// Those of the ratings that have moved since this last returned them, by half a point or more. Every gate moves all
-    /// ratings a little, and writing all of them down each time would fill the metrics of a run with many gates.
+    /// Those of the ratings that have moved since this last returned them, by half a point or more. Every gate moves
+    /// all ratings a little, and writing all of them down each time would fill the metrics of a run with many gates.
     pub fn moved(&mut self, ratings: Vec<Rating>) -> Vec<Rating> {
         let is_near = |(told, now): (&f64, &f64)| told == now || (told - now).abs() < 0.5;
         let has_moved = |rating: &Rating| {
@@ -384,8 +384,8 @@ fn counted_points(games: u64) -> String {
 /// Games of a model against another, from the first one's viewpoint.
 type Games = (String, String, WinTieLoss);
 
-/// The games of models that a chain of games with a result links to the oldest model. Others have no place on its scale:
-/// for example, those after a model that was promoted without a match.
+/// The games of models that a chain of games with a result links to the oldest model. Others have no place on its
+/// scale: for example, those after a model that was promoted without a match.
 fn linked(mut results: Vec<Games>) -> Vec<Games> {
     results.retain(|(_, _, games)| games.games() > 0);
     let oldest = results.iter().flat_map(|(a, b, _)| [a, b]).min().cloned();

@@ -142,8 +142,8 @@ pub struct BookShare {
     /// The path of the book: an SGF file, a folder of them, or a text file with one line of moves per opening, for the
     /// first board.
     pub book: String,
-    /// The share, 0 to 1, of the games that begin neither with a fork nor with a book named before it, that begin with a
-    /// line of this book, if it has one for their board. Usual: 0.1 to 0.3. Larger shows the network more of these
+    /// The share, 0 to 1, of the games that begin neither with a fork nor with a book named before it, that begin with
+    /// a line of this book, if it has one for their board. Usual: 0.1 to 0.3. Larger shows the network more of these
     /// positions and fewer of its own choosing.
     pub share: f64,
     /// The lines and their boards. This crate does not read files: the caller fills them in.

@@ -55,7 +55,8 @@ impl Games {
         Ok(changes)
     }
 
-    /// Writes the note that follows `seen`, and returns its number. Imports admitted since `seen` do not conflict with it.
+    /// Writes the note that follows `seen`, and returns its number. Imports admitted since `seen` do not conflict with
+    /// it.
     ///
     /// # Errors
     /// [`StoreError::Contended`] if another process has merged or pruned since; [`StoreError::Write`],

@@ -66,8 +66,8 @@ impl Models<'_> {
         self.publish_if(generation, model, || Ok(()))
     }
 
-    /// [`Models::publish`] with a final check: unless `allowed` succeeds, the weights are written but the model does not
-    /// exist.
+    /// [`Models::publish`] with a final check: unless `allowed` succeeds, the weights are written, but the model does
+    /// not exist.
     ///
     /// # Errors
     /// Same as [`Models::publish`], and what `allowed` returns.

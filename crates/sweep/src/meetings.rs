@@ -63,8 +63,9 @@ fn spread<T>(items: &[T], count: usize) -> Vec<&T> {
 }
 
 /// The pairs of models that play each other, by index. The last model of each run plays the last models of all other
-/// arms, or, if there is only one arm, of its other seeds. Every model plays the next one of its run, and the model at the same level of the next arm with the same seed.
-/// `arms` is the number of arms; runs are in the order of a [`Plan`].
+/// arms, or, if there is only one arm, of its other seeds. Every model plays the next one of its run, and the model at
+/// the same level of the next arm with the same seed. `arms` is the number of arms; runs are in the order of a
+/// [`Plan`].
 pub fn meetings(places: &[Place], arms: usize) -> Vec<[usize; 2]> {
     let mut pairs = Vec::new();
     for later in 0..places.len() {
