@@ -1,4 +1,5 @@
-"""Writes the licenses of everything in a release into a folder: every Rust package behind the program, and libtorch.
+"""Writes the licenses of everything in a release into a folder: every Rust package behind the program, Rust's standard
+library, and libtorch.
 
 Usage: licenses.py FOLDER
 
@@ -58,8 +59,18 @@ def main():
             target = out / name / path.name
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(path, target)
-        where = f"{name}/" if files else f"no file; see {package.get('repository') or 'its package page'}"
+        where = f"{name}/"
+        if not files:
+            text = "its text is ../LICENSE-APACHE; " if "Apache-2.0" in package["license"] else ""
+            where = f"no file; {text}see {package.get('repository') or 'its package page'}"
         lines.append(f"{name}: {package.get('license') or 'see file'} ({where})")
+    sysroot = subprocess.run(["rustc", "--print", "sysroot"], check=True, capture_output=True, text=True).stdout.strip()
+    notice = pathlib.Path(sysroot) / "share/doc/rust/COPYRIGHT-library.html"
+    if not notice.is_file():
+        sys.exit(f"licenses: {notice} is missing; it states the licenses of Rust's standard library")
+    (out / "rust-std").mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(notice, out / "rust-std" / notice.name)
+    lines.append("Rust's standard library: MIT OR Apache-2.0, and those of its parts (rust-std/)")
     root = pathlib.Path(".libtorch")
     for info in sorted(root.glob("*.dist-info")):
         licenses = sorted(path for path in info.rglob("licenses/**/*") if path.is_file())

@@ -60,9 +60,9 @@ pub(super) fn plot<'a>(games: impl Iterator<Item = &'a GameRecord>) -> Plot {
         x: Axis::showing("expected: P(win) − P(loss) of the mover", &[-1.0, 1.0]),
         y: Axis::showing("mean result (1 won, −1 lost)", &[-1.0, 1.0]),
         series: vec![
-            Series::new("perfect", Tone::Gray, Shape::Reference, vec![(-1.0, -1.0), (1.0, 1.0)]),
-            Series::new("network", Tone::Orange, Shape::Dots, network.curve()),
-            Series::new("search", Tone::Blue, Shape::Dots, search.curve()),
+            Series::new("perfect", Tone::GRAY, Shape::Reference, vec![(-1.0, -1.0), (1.0, 1.0)]),
+            Series::new("network", Tone::ORANGE, Shape::Dots, network.curve()),
+            Series::new("search", Tone::BLUE, Shape::Dots, search.curve()),
         ],
     }
 }

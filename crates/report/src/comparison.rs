@@ -62,7 +62,6 @@ impl Comparison {
 
     /// Elo over a cost; `cost` is its index in a point.
     fn plot(&self, title: &'static str, label: &'static str, cost: usize) -> Plot {
-        let tones = [Tone::Blue, Tone::Orange, Tone::Teal, Tone::Purple, Tone::Gray];
         let series = |(curve, tone): (&Curve, Tone)| {
             let point = |point: &[f64; 5]| {
                 let [_, _, elo, low, high] = *point;
@@ -77,7 +76,7 @@ impl Comparison {
             caption: "Each dot is a mean over the seeds; the band is its 95% interval, which one seed does not have.",
             x: Axis::showing(label, &[0.0]),
             y: Axis::new("Elo"),
-            series: self.curves.iter().zip(tones.into_iter().cycle()).map(series).collect(),
+            series: self.curves.iter().zip(Tone::all()).map(series).collect(),
         }
     }
 }

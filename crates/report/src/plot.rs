@@ -24,23 +24,25 @@ const GRID: RGBColor = RGBColor(0xe2, 0xe5, 0xe8);
 /// The color of a curve. People who are color-blind can tell the colors apart, too. The style sheet has the same values
 /// and gives curves of different colors different dashes or widths.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Tone {
-    Blue,
-    Orange,
-    Teal,
-    Purple,
-    Gray,
-}
+pub(super) struct Tone(u32);
 
 impl Tone {
+    pub(super) const BLUE: Tone = Tone(0x0000_60a8);
+    pub(super) const ORANGE: Tone = Tone(0x00c2_4e00);
+    pub(super) const TEAL: Tone = Tone(0x0000_875f);
+    pub(super) const PURPLE: Tone = Tone(0x00b0_568f);
+    pub(super) const GRAY: Tone = Tone(0x002b_3036);
+    const LIGHTER: [u32; 5] = [0x003a_9bdc, 0x00e0_8a2b, 0x003d_be96, 0x00d9_8fc2, 0x0085_8d95];
+
+    /// The colors of many curves: as strong as possible, then lighter ones, then the first ones again.
+    pub(super) fn all() -> impl Iterator<Item = Tone> {
+        let strong = [Tone::BLUE, Tone::ORANGE, Tone::TEAL, Tone::PURPLE, Tone::GRAY];
+        strong.into_iter().chain(Tone::LIGHTER.map(Tone)).cycle()
+    }
+
     fn color(self) -> RGBColor {
-        match self {
-            Tone::Blue => RGBColor(0x00, 0x60, 0xa8),
-            Tone::Orange => RGBColor(0xc2, 0x4e, 0x00),
-            Tone::Teal => RGBColor(0x00, 0x87, 0x5f),
-            Tone::Purple => RGBColor(0xb0, 0x56, 0x8f),
-            Tone::Gray => RGBColor(0x2b, 0x30, 0x36),
-        }
+        let [_, red, green, blue] = self.0.to_be_bytes();
+        RGBColor(red, green, blue)
     }
 
     /// A short piece of a curve of this shape for the legend.
@@ -419,7 +421,7 @@ mod tests {
     }
 
     fn line(points: Vec<(f64, f64)>) -> String {
-        plot(Series::new("loss", Tone::Blue, Shape::Line, points))
+        plot(Series::new("loss", Tone::BLUE, Shape::Line, points))
     }
 
     #[test]
@@ -457,7 +459,7 @@ mod tests {
 
     #[test]
     fn names_are_escaped() {
-        let page = plot(Series::new("<b>".to_owned(), Tone::Blue, Shape::Line, vec![(1.0, 2.0)]));
+        let page = plot(Series::new("<b>".to_owned(), Tone::BLUE, Shape::Line, vec![(1.0, 2.0)]));
         assert!(page.contains("&lt;b&gt;") && !page.contains("<b>"), "{page}");
     }
 
@@ -467,7 +469,7 @@ mod tests {
         assert!(line(vec![(1.0, f64::NAN)]).contains("No data yet"));
         assert!(line(vec![(1.0, 5.0)]).contains("<circle"));
         assert!(line(vec![(1.0, 5.0), (1.0, 5.0)]).contains("<svg"));
-        let one = Series::banded("elo", Tone::Teal, &[(1.0, 0.0, -9.0, 9.0), (2.0, 0.0, f64::NAN, 9.0)]);
+        let one = Series::banded("elo", Tone::TEAL, &[(1.0, 0.0, -9.0, 9.0), (2.0, 0.0, f64::NAN, 9.0)]);
         assert_eq!((one.points.len(), one.intervals.len()), (1, 1));
         assert!(plot(one).contains("<svg"));
     }
@@ -479,11 +481,11 @@ mod tests {
             (2.0, 40.0, 10.0, f64::INFINITY),
             (3.0, 60.0, 45.0, 75.0),
         ];
-        let series = Series::barred("Elo", Tone::Blue, &points);
+        let series = Series::barred("Elo", Tone::BLUE, &points);
         let said: Vec<_> = (0..3).map(|place| series.says(place)).collect();
         assert_eq!(said, ["Elo: 0", "Elo: 40 (10 or more)", "Elo: 60 (45 to 75)"]);
         assert!(!plot(series).contains("<polygon"), "bars, but no band");
-        assert!(plot(Series::banded("Elo", Tone::Blue, &points)).contains("<polygon"));
+        assert!(plot(Series::banded("Elo", Tone::BLUE, &points)).contains("<polygon"));
     }
 
     #[test]
@@ -492,7 +494,7 @@ mod tests {
         assert!(thinned(points.clone()).len() <= MAX_POINTS);
         assert!(line(points).len() < 20_000);
         let points: Vec<_> = (0..10_000).map(|i| (f64::from(i), 0.0, -1.0, 1.0)).collect();
-        let series = Series::banded("elo", Tone::Teal, &points);
+        let series = Series::banded("elo", Tone::TEAL, &points);
         assert_eq!(series.points.last(), Some(&(9_999.0, 0.0)));
         assert!(plot(series).len() < 100_000);
     }

@@ -211,9 +211,8 @@ fn group(title: &str, runs: &[ComparedRun], axis: CostAxis) -> Markup {
 }
 
 fn plots(runs: &[ComparedRun], axis: CostAxis) -> Vec<Plot> {
-    let tones = [Tone::Blue, Tone::Orange, Tone::Teal, Tone::Purple, Tone::Gray];
     let each = |series: &dyn Fn(&ComparedRun, Tone) -> Series| -> Vec<Series> {
-        let toned = runs.iter().zip(tones.into_iter().cycle());
+        let toned = runs.iter().zip(Tone::all());
         toned.map(|(run, tone)| series(run, tone)).collect()
     };
     let plot = |title, caption, y, series| Plot {

@@ -87,7 +87,7 @@ impl Verdict {
                 div.card.table tabindex="0" { table {
                     tr {
                         th.left { "against" } th.left { "as" } th { "komi" } th { "won" } th { "tied" }
-                        th { "lost" } th { "of" }
+                        th { "lost" } th { "of" } th { "whole board" }
                     }
                     @for result in &self.results { (result.row()) }
                 } }
@@ -138,6 +138,7 @@ impl Outcome {
                 td { (thousands(self.ties)) }
                 td { (thousands(self.losses)) }
                 td { (thousands(self.games)) }
+                td { (thousands(self.full_board_wins)) }
             }
         }
     }

@@ -1,5 +1,6 @@
 //! The whole page, made from a small real store with random games under the rules and made-up metrics.
 
+use std::collections::HashSet;
 use std::path::Path;
 use std::process::Command;
 
@@ -333,7 +334,7 @@ fn the_setup_and_the_verdict_are_on_the_page() {
         "<th class=\"left\">starts</th><td class=\"words\">2</td>",
         "After 1,200 training steps, the champion is <b>g000014</b>",
         "it plays <b>C3</b> (64 visits): Black's value is <b>+0.98</b>",
-        "<td>97</td><td>1</td><td>2</td><td>100</td>",
+        "<td>97</td><td>1</td><td>2</td><td>100</td><td>90</td>",
     ] {
         assert!(page.contains(part), "{part}");
     }
@@ -654,6 +655,31 @@ fn a_comparison_holds_curves_and_tables() {
     ] {
         assert!(html.contains(part), "{part}: {html}");
     }
+}
+
+#[test]
+fn ten_curves_have_ten_colors() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("index.html");
+    let curve = |number| Curve {
+        name: format!("arm {number}"),
+        points: vec![[10.0, 1e5, 100.0, 0.0, 0.0], [20.0, 2e5, 200.0, 0.0, 0.0]],
+    };
+    let page = Comparison {
+        title: "many".to_owned(),
+        about: String::new(),
+        curves: (0..11).map(curve).collect(),
+        tables: Vec::new(),
+    };
+    page.write(&path).unwrap();
+    let html = std::fs::read_to_string(&path).unwrap();
+    let keys = html.split("points=\"0,9 88,9\" stroke=\"").skip(1);
+    let colors: Vec<&str> = keys.map(|rest| rest.split('"').next().unwrap()).collect();
+    let distinct: HashSet<&str> = colors.iter().copied().collect();
+    assert_eq!(distinct.len(), 10, "{colors:?}");
+    assert_eq!(colors[10], colors[0]);
+    let styled = |color: &&&str| html.contains(&format!("polyline[stroke=\"{color}\"]"));
+    assert_eq!(distinct.iter().filter(styled).count(), 9, "all but blue have dashes");
 }
 
 #[test]

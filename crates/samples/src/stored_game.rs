@@ -282,7 +282,8 @@ impl StoredGame {
 
     fn value_target(&self, value: f32, sign: i32, features: &Features, result_share: f32) -> [f32; 3] {
         let (most, extra) = (2 * self.size.area() as i32, (2.0 * features.komi) as i32);
-        let mut target = search_target(value, most + extra, extra - most);
+        let tied = self.result == 0 && self.board_margin.is_some();
+        let mut target = search_target(value, most + extra, extra - most, tied);
         for share in &mut target {
             *share *= 1.0 - result_share;
         }
@@ -462,10 +463,12 @@ fn short_term_values(lesson: &Lesson<'_>) -> Vec<[f32; HORIZONS]> {
 }
 
 /// Converts a search value, P(win) - P(loss), to probabilities of win, tie and loss, given the mover's best and worst
-/// margin after komi in half points. Results that the komi rules out get 0; if that leaves a tie and one other result,
-/// the value determines both. Otherwise a tie counts as impossible.
-fn search_target(value: f32, best: i32, worst: i32) -> [f32; 3] {
+/// margin after komi in half points, and whether the game was tied. Results that the komi rules out get 0; if that
+/// leaves a tie and one other result, the value determines both. If all three remain, a search does not say how much of
+/// an even value is a tie, so the game decides: all of it or nothing.
+fn search_target(value: f32, best: i32, worst: i32, tied: bool) -> [f32; 3] {
     match (best.signum(), worst.signum()) {
+        (1, -1) if tied => [value.max(0.0), 1.0 - value.abs(), -value.min(0.0)],
         (1, -1) => [(1.0 + value) / 2.0, 0.0, (1.0 - value) / 2.0],
         (1, 0) => [value.max(0.0), 1.0 - value.max(0.0), 0.0],
         (0, -1) => [0.0, 1.0 + value.min(0.0), -value.min(0.0)],
@@ -481,10 +484,17 @@ mod tests {
 
     #[test]
     fn impossible_results_get_zero() {
-        assert_eq!(search_target(0.5, 30, -70), [0.75, 0.0, 0.25]);
-        assert_eq!(search_target(-0.25, 0, -100), [0.0, 0.75, 0.25]);
-        assert_eq!(search_target(0.25, 100, 0), [0.25, 0.75, 0.0]);
-        assert_eq!(search_target(0.1, -1, -101), [0.0, 0.0, 1.0]);
-        assert_eq!(search_target(0.1, 101, 1), [1.0, 0.0, 0.0]);
+        assert_eq!(search_target(0.5, 30, -70, false), [0.75, 0.0, 0.25]);
+        assert_eq!(search_target(-0.25, 0, -100, false), [0.0, 0.75, 0.25]);
+        assert_eq!(search_target(0.25, 100, 0, false), [0.25, 0.75, 0.0]);
+        assert_eq!(search_target(0.1, -1, -101, false), [0.0, 0.0, 1.0]);
+        assert_eq!(search_target(0.1, 101, 1, false), [1.0, 0.0, 0.0]);
+    }
+
+    #[test]
+    fn a_tied_game_keeps_the_tie_of_an_even_search() {
+        assert_eq!(search_target(0.0, 30, -70, true), [0.0, 1.0, 0.0]);
+        assert_eq!(search_target(0.25, 30, -70, true), [0.25, 0.75, 0.0]);
+        assert_eq!(search_target(-0.25, 30, -70, true), [0.0, 0.75, 0.25]);
     }
 }

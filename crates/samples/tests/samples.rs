@@ -78,7 +78,9 @@ fn expected_samples(game: &GameRecord, result_share: f32, symmetry: impl Fn(&Fea
         let search = 1.0 - result_share;
         // Within the area of the whole board both sides can win; beyond it, one side can at best tie, or can only lose.
         let (area, value) = (game.size.area() as f32, record.root_value);
-        let mut value_target = if features.komi.abs() < area {
+        let mut value_target = if features.komi.abs() < area && won == 1 {
+            [value.max(0.0), 1.0 - value.abs(), (-value).max(0.0)]
+        } else if features.komi.abs() < area {
             [(1.0 + value) / 2.0, 0.0, (1.0 - value) / 2.0]
         } else if features.komi == -area {
             [0.0, 1.0 + value.min(0.0), -value.min(0.0)]
@@ -174,6 +176,20 @@ fn samples_match_a_replay_wherever_the_games_are_kept() {
                     .iter()
                     .any(|other| other.features == sample.features.transformed(symmetry))
             );
+        }
+    }
+}
+
+#[test]
+fn tied_games_match_a_replay() {
+    let games = (0..).map(|seed| random_game(Size::square(5).unwrap(), seed, 200));
+    let tied = games.filter(|game| game.is_finished() && game.score_half_points == Some(0));
+    for game in tied.take(2) {
+        let expected = expected_samples(&game, 0.7, Features::canonical_symmetry);
+        let source = source_of(std::slice::from_ref(&game), SampleConfig::default());
+        for sample in source.draw_samples(50, 7, SymmetryMode::Canonical).unwrap() {
+            assert!(expected.iter().any(|expected| is_like(&sample, expected)));
+            assert!(sample.value_target[1] > 0.7, "{:?}", sample.value_target);
         }
     }
 }

@@ -54,9 +54,8 @@ pub struct SelfPlayConfig {
     /// Usual: empty, or 0 for the last third of a run. Less noise late makes values exact, since noise no longer loses
     /// games, but nothing new is explored.
     pub later_noise: Vec<(u64, f32)>,
-    /// The share of the run's budget, 0 to 1, after which full searches have no noise, whatever the other settings say.
-    /// Usual: 1, which means never, or 0.65 on solved boards. Smaller makes values exact but explores for less of the
-    /// run.
+    /// The share of the run's budget, 0 to 1, from which the noise of full searches falls in a straight line, to none at
+    /// the end of the budget. Usual: 1, which means never, or 0.65. Smaller makes values exact but explores less.
     pub quiet_from: f64,
     /// Whether a search keeps what the previous search of its game found about the position and makes only the missing
     /// visits. Usual: false. True saves evaluations, but kept visits follow the values of earlier searches.
@@ -129,6 +128,10 @@ pub struct OpeningConfig {
     /// 5x5, 8 on 9x9. Each is uniform over the legal moves, including the pass unless it would end the game. They are
     /// not used for training.
     pub max_random_plies: u32,
+    /// The maximum number of plies of one of the group's last games before the random plies, 0 to 1000; the number is
+    /// uniform from 0 to this. Usual: 0, or 3 on 5x5. Larger shows the network more answers to unusual moves in its own
+    /// games. These plies are not used for training either.
+    pub earlier_plies: u32,
     /// Books from which games begin with a line, with komi drawn around the network's expected margin after it. Usual:
     /// none. The moves of the line are not used for training.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -168,6 +171,7 @@ impl Default for OpeningConfig {
             random_share: 0.3,
             fork_share: 0.0,
             max_random_plies: 4,
+            earlier_plies: 0,
             books: Vec::new(),
         }
     }
@@ -276,6 +280,7 @@ impl Settings {
         check_setting("selfplay.opening.random_share", opening.random_share, 0.0..=1.0)?;
         check_setting("selfplay.opening.fork_share", opening.fork_share, 0.0..=1.0)?;
         check_setting("selfplay.opening.max_random_plies", opening.max_random_plies, 1..=1000)?;
+        check_setting("selfplay.opening.earlier_plies", opening.earlier_plies, 0..=1000)?;
         for (number, book) in opening.books.iter().enumerate() {
             let key = format!("selfplay.opening.books[{number}].share");
             check_setting(&key, book.share, 0.0..=1.0)?;
@@ -298,6 +303,13 @@ impl Settings {
     }
 }
 
+impl OpeningConfig {
+    /// Whether games may begin with moves of earlier ones.
+    pub(crate) fn repeats_games(&self) -> bool {
+        self.fork_share > 0.0 || self.earlier_plies > 0
+    }
+}
+
 impl SelfPlayConfig {
     /// Checks every setting.
     ///
@@ -310,12 +322,13 @@ impl SelfPlayConfig {
     /// The scale of the noise in full searches once the store has this many self-play positions and this share of the
     /// run's budget is spent.
     pub fn noise_at(&self, positions: u64, spent: f64) -> f32 {
-        if self.quiet_from < 1.0 && spent >= self.quiet_from {
-            return 0.0;
-        }
-        value_at(&self.later_noise, positions)
+        let noise = value_at(&self.later_noise, positions)
             .copied()
-            .unwrap_or(self.full_noise)
+            .unwrap_or(self.full_noise);
+        if self.quiet_from >= 1.0 || spent <= self.quiet_from {
+            return noise;
+        }
+        noise * ((1.0 - spent) / (1.0 - self.quiet_from)).max(0.0) as f32
     }
 
     /// Checks that every entry has a valid noise scale and more positions than the one before it.
@@ -402,6 +415,33 @@ mod tests {
             .err()
             .map(|error| error.to_string());
         assert!(refused.is_some_and(|error| error.starts_with("selfplay.games_per_group is auto: expected a number")));
+    }
+
+    #[test]
+    fn noise_falls_in_a_straight_line_to_the_end_of_the_budget() {
+        let config = SelfPlayConfig {
+            full_noise: 0.5,
+            later_noise: vec![(500, 0.25)],
+            quiet_from: 0.6,
+            ..SelfPlayConfig::default()
+        };
+        for (positions, spent, expected) in [
+            (0, 0.0, 0.5),
+            (0, 0.6, 0.5),
+            (0, 0.8, 0.25),
+            (500, 0.8, 0.125),
+            (500, 0.99, 0.00625),
+            (500, 1.0, 0.0),
+            (500, 1.5, 0.0),
+        ] {
+            let noise = config.noise_at(positions, spent);
+            assert!((noise - expected).abs() < 1e-6, "{positions} {spent}: {noise}");
+        }
+        let never = SelfPlayConfig {
+            quiet_from: 1.0,
+            ..config
+        };
+        assert_eq!(never.noise_at(500, 1.5), 0.25);
     }
 
     #[test]

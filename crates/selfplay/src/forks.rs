@@ -45,6 +45,16 @@ impl EarlierGames {
     /// Plays the first moves of one of these games on an empty board of the same size; any position before the game's
     /// last two moves, which end it, is equally likely. Returns the number of moves, 0 if there is no such game.
     pub(crate) fn play_into(&self, position: &mut Position, rng: &mut Rng) -> u16 {
+        self.begin(position, rng, |rng, most| 1 + rng::below(rng, most))
+    }
+
+    /// The same, but 0 to `most` moves, each number equally likely.
+    pub(crate) fn play_at_most(&self, most: u32, position: &mut Position, rng: &mut Rng) -> u16 {
+        self.begin(position, rng, |rng, all| rng::below(rng, all.min(most as usize) + 1))
+    }
+
+    /// Plays a number of moves of one of these games that `draw` chooses, given how many there are before the last two.
+    fn begin(&self, position: &mut Position, rng: &mut Rng, draw: impl FnOnce(&mut Rng, usize) -> usize) -> u16 {
         let size = position.size();
         let fits = |line: &&Line| line.moves.len() > 2 && line.size.parse::<Size>().is_ok_and(|own| own == size);
         let lines: Vec<&Line> = self.0.iter().filter(fits).collect();
@@ -52,7 +62,7 @@ impl EarlierGames {
             return 0;
         }
         let line = lines[rng::below(rng, lines.len())];
-        let plies = 1 + rng::below(rng, line.moves.len() - 2);
+        let plies = draw(rng, line.moves.len() - 2);
         let moves = line.moves[..plies].iter();
         // A snapshot may have been edited by hand, and a long cycle ends a game under some rules.
         play_while_possible(

@@ -173,15 +173,15 @@ impl Drop for Generator {
     }
 }
 
-/// Distributes the games in flight among the groups in turn.
+/// Distributes the games in flight among the groups in turn, and what the old groups remember of earlier games.
 fn distribute(in_flight: Option<&Snapshot>, groups: &mut [Group]) -> Result<(), SnapshotError> {
-    let games = in_flight
-        .into_iter()
-        .flat_map(|snapshot| &snapshot.groups)
-        .flat_map(|group| &group.games);
+    let old = in_flight.map_or(&[][..], |snapshot| &snapshot.groups);
     let count = groups.len();
-    for (number, game) in games.enumerate() {
+    for (number, game) in old.iter().flat_map(|group| &group.games).enumerate() {
         groups[number % count].adopt(std::slice::from_ref(game))?;
+    }
+    for (group, old) in groups.iter_mut().zip(old.iter().cycle()) {
+        group.remember(old);
     }
     Ok(())
 }

@@ -276,7 +276,7 @@ impl Group {
             Progress::Ended(record) => {
                 let address = game.address;
                 self.count_end(&record);
-                if self.settings.config.opening.fork_share > 0.0 && record.is_finished() {
+                if self.settings.config.opening.repeats_games() && record.is_finished() {
                     self.earlier.add(record.size, record.plies.iter().map(|ply| ply.mv));
                 }
                 self.finished.push(FinishedGame {
@@ -328,8 +328,13 @@ impl Group {
         self.session = snapshot.session;
         self.number = snapshot.number;
         self.next_index = snapshot.next_index;
-        self.earlier = snapshot.earlier.clone();
+        self.remember(snapshot);
         Ok(())
+    }
+
+    /// Begins new games from the earlier games that this group remembered.
+    pub(crate) fn remember(&mut self, snapshot: &GroupSnapshot) {
+        self.earlier.clone_from(&snapshot.earlier);
     }
 
     /// Adds games in flight, which are resumed before new games begin.

@@ -60,7 +60,7 @@ pub(crate) fn play_opening(
             }
         }
     }
-    play_random_opening(config, position, rng)
+    play_random_opening(config, earlier, position, rng)
 }
 
 /// Plays one of the book's lines for this board on an empty board; returns its number of plies, 0 if there is none.
@@ -88,10 +88,14 @@ pub(crate) fn play_while_possible(moves: impl Iterator<Item = Move>, position: &
     u16::try_from(position.ply()).unwrap_or(u16::MAX)
 }
 
-/// Plays the random plies of a game, if it has any, on an empty board; returns their number.
-fn play_random_opening(config: &OpeningConfig, position: &mut Position, rng: &mut Rng) -> u16 {
+/// Plays the random plies of a game, if it has any, on an empty board, after those of an earlier game; returns the
+/// number of all.
+fn play_random_opening(config: &OpeningConfig, earlier: &EarlierGames, position: &mut Position, rng: &mut Rng) -> u16 {
     if config.max_random_plies == 0 || rng::unit_f64(rng) >= config.random_share {
         return 0;
+    }
+    if config.earlier_plies > 0 {
+        earlier.play_at_most(config.earlier_plies, position, rng);
     }
     let count = 1 + rng::below(rng, config.max_random_plies as usize);
     let mut played = 0;
@@ -105,7 +109,7 @@ fn play_random_opening(config: &OpeningConfig, position: &mut Position, rng: &mu
         }
         played += 1;
     }
-    u16::try_from(played).unwrap_or(u16::MAX)
+    u16::try_from(position.ply()).unwrap_or(u16::MAX)
 }
 
 /// A uniformly random legal move that does not end the game; `None` if there is no such move.
@@ -156,16 +160,15 @@ mod tests {
     fn random_openings_have_the_configured_share_and_never_end_the_game() {
         let config = OpeningConfig {
             random_share: 0.3,
-            fork_share: 0.0,
-            max_random_plies: 4,
-            books: Vec::new(),
+            ..OpeningConfig::default()
         };
+        let none = EarlierGames::default();
         let mut rng = rng::stream(1, &[]);
         let mut counts = [0u32; 5];
         let mut passes = 0;
         for _ in 0..4000 {
             let mut position = Position::new(Size::square(2).unwrap());
-            let plies = play_random_opening(&config, &mut position, &mut rng);
+            let plies = play_random_opening(&config, &none, &mut position, &mut rng);
             assert_eq!(position.ply(), usize::from(plies));
             assert!(!position.is_over());
             passes += position.moves().iter().filter(|&&mv| mv == Move::Pass).count();
@@ -177,12 +180,10 @@ mod tests {
         let mut single = Position::new(Size::square(1).unwrap());
         let config = OpeningConfig {
             random_share: 1.0,
-            fork_share: 0.0,
-            max_random_plies: 4,
-            books: Vec::new(),
+            ..OpeningConfig::default()
         };
         assert_eq!(
-            play_random_opening(&config, &mut single, &mut rng),
+            play_random_opening(&config, &none, &mut single, &mut rng),
             1,
             "a second pass would end the game"
         );

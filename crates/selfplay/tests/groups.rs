@@ -189,6 +189,9 @@ fn stopping_and_resuming_does_not_change_games() {
     games_survive_a_stop(&config);
     config.komi.least_chance = Some(0.2);
     games_survive_a_stop(&config);
+    config.opening.fork_share = 0.0;
+    config.opening.earlier_plies = 3;
+    games_survive_a_stop(&config);
 }
 
 fn games_survive_a_stop(config: &SelfPlayConfig) {
@@ -210,6 +213,31 @@ fn games_survive_a_stop(config: &SelfPlayConfig) {
         games.sort_by_key(|game| game.address);
         assert_eq!(games, expected, "after {steps} steps");
     }
+}
+
+#[test]
+fn random_plies_may_follow_those_of_an_earlier_game() {
+    let mut config = config(&["4x4"]);
+    config.opening.random_share = 1.0;
+    config.opening.max_random_plies = 1;
+    config.opening.earlier_plies = 3;
+    let (mut group, _) = group(&config, Some(200), scripted(4));
+    let mut predictor = ScriptedPredictor::new(4);
+    let mut finished: Vec<Vec<Move>> = Vec::new();
+    let mut lengths = [0; 5];
+    while !group.is_done() {
+        for game in group.step(&mut predictor).unwrap() {
+            let moves: Vec<Move> = game.record.plies.iter().map(|ply| ply.mv).collect();
+            let plies = usize::from(game.record.opening_plies);
+            lengths[plies] += 1;
+            let repeated = &moves[..plies - 1];
+            assert!(repeated.is_empty() || finished.iter().any(|earlier| earlier.starts_with(repeated)));
+            game.record.validate().unwrap();
+            finished.push(moves);
+        }
+    }
+    assert_eq!(lengths[0], 0, "{lengths:?}");
+    assert!(lengths[1..].iter().all(|&games| games > 20), "{lengths:?}");
 }
 
 #[test]
@@ -341,7 +369,7 @@ fn later_noise_replaces_the_first() {
 }
 
 #[test]
-fn a_spent_share_of_the_budget_ends_all_noise() {
+fn noise_falls_with_the_rest_of_the_budget() {
     let moves = |quiet_from, spent| -> Vec<Vec<Move>> {
         let mut config = config(&["4x4"]);
         config.quiet_from = quiet_from;
@@ -356,10 +384,11 @@ fn a_spent_share_of_the_budget_ends_all_noise() {
         let moves = |game: &FinishedGame| game.record.plies.iter().map(|ply| ply.mv).collect();
         games.iter().map(moves).collect()
     };
-    let (noisy, quiet) = (moves(1.0, 0.9), moves(0.0, 0.0));
-    assert!(noisy != quiet);
-    assert_eq!(moves(0.65, 0.64), noisy);
-    assert_eq!(moves(0.65, 0.65), quiet);
+    let (noisy, less, quiet) = (moves(1.0, 0.9), moves(0.6, 0.9), moves(0.0, 1.0));
+    assert!(noisy != less && less != quiet);
+    assert_eq!(moves(0.6, 0.6), noisy);
+    assert_eq!(moves(0.2, 0.8), less, "a quarter is left of both");
+    assert_eq!(moves(0.6, 1.0), quiet);
     assert_eq!(moves(1.0, 1.0), noisy, "1 means never");
 }
 

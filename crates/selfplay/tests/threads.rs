@@ -124,6 +124,17 @@ fn generate_reports_a_failing_worker_and_a_stop() {
 }
 
 fn start(threads: usize, session: u64, model: ModelUpdate, limit: u64, in_flight: Option<&Snapshot>) -> Generator {
+    start_with(&config(&["4x4"]), threads, session, model, limit, in_flight)
+}
+
+fn start_with(
+    config: &SelfPlayConfig,
+    threads: usize,
+    session: u64,
+    model: ModelUpdate,
+    limit: u64,
+    in_flight: Option<&Snapshot>,
+) -> Generator {
     let setup = GeneratorSetup {
         run: run(5),
         session,
@@ -132,7 +143,7 @@ fn start(threads: usize, session: u64, model: ModelUpdate, limit: u64, in_flight
         channel_capacity: 4,
         first_limit: limit,
     };
-    Generator::start(&config(&["4x4"]), setup, model, in_flight).unwrap()
+    Generator::start(config, setup, model, in_flight).unwrap()
 }
 
 #[test]
@@ -167,6 +178,28 @@ fn a_generator_stops_cleanly_and_resumes_with_a_different_number_of_threads() {
         games.push(game);
     }
     assert!(fresh > 0, "new games follow the resumed ones");
+}
+
+#[test]
+fn forks_after_a_resume_begin_from_the_games_before_it() {
+    let mut forking = config(&["4x4"]);
+    forking.opening.fork_share = 0.5;
+    let remembered = |snapshot: &Snapshot| -> Vec<serde_json::Value> {
+        let snapshot: serde_json::Value = serde_json::from_slice(&snapshot.to_bytes()).unwrap();
+        let groups = snapshot["groups"].as_array().unwrap();
+        groups.iter().map(|group| group["earlier"].clone()).collect()
+    };
+    let generator = start_with(&forking, 2, 0, scripted(1), u64::MAX, None);
+    (0..200).for_each(|_| drop(generator.games().recv_timeout(WAIT).unwrap()));
+    let stopped = generator.stop();
+    let before = remembered(&stopped.snapshot);
+    assert_eq!(before.len(), 4);
+    assert!(before.iter().all(serde_json::Value::is_array), "{before:?}");
+
+    let fewer = start_with(&forking, 1, 1, scripted(1), 0, Some(&stopped.snapshot)).stop();
+    assert_eq!(remembered(&fewer.snapshot), before[..2]);
+    let more = start_with(&forking, 3, 1, scripted(1), 0, Some(&stopped.snapshot)).stop();
+    assert_eq!(remembered(&more.snapshot), [&before[..], &before[..2]].concat());
 }
 
 #[test]

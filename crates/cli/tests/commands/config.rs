@@ -101,7 +101,7 @@ fn diff_has_a_line_for_every_key_that_differs() {
         cells,
         [
             ["selfplay.komi.fixed_fair", "-", "24.5"],
-            ["loop.later_visits", "[[100000, 16]]", "[]"],
+            ["loop.later_visits", "[[80000, 16], [170000, 32]]", "[]"],
             ["budget.minutes", "2.5", "3.0"],
         ]
     );

@@ -348,7 +348,7 @@ fn a_file_names_games_and_the_model_begins_a_run() {
     assert_eq!(train(&["--out", &out, "--follow"]).status.code(), Some(2));
 
     let store = folder.path().join("run");
-    let run = |init: &str| {
+    let run = |option: &str, model: &str| {
         let settings = [
             "loop.start_positions=100",
             "gate.games=8",
@@ -357,16 +357,16 @@ fn a_file_names_games_and_the_model_begins_a_run() {
             "budget.steps=2",
         ];
         let mut run = common::command("run", &store, &[&settings]);
-        run.args(["--json", "--closing-games", "0", "--init", init]);
+        run.args(["--json", "--closing-games", "0", option, model]);
         run.output().expect("the program starts")
     };
-    let summary = json(&run(&format!("model:{out}")));
+    let summary = json(&run("--from", &format!("model:{out}")));
     assert!(summary["steps"].as_u64().is_some_and(|steps| steps >= 2), "{summary}");
     let models = store_at(&store);
     let first = models.models().list().expect("readable").remove(0);
     let parent = models.models().info(&first).expect("a model").provenance.parent;
     assert!(parent.expect("a parent").starts_with("model-"));
-    let again = run(&format!("store:{}", games.display()));
+    let again = run("--init", &format!("store:{}", games.display()));
     assert!(stderr_of(&again).contains("leave out --init"), "{}", stderr_of(&again));
 }
 

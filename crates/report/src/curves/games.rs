@@ -12,15 +12,15 @@ impl Curves<'_> {
                 "Game length",
                 "Mean length of finished self-play games.",
                 Axis::showing("plies", &[0.0]),
-                vec![self.selfplay_curve("plies", Tone::Blue, |games| games.mean_plies)],
+                vec![self.selfplay_curve("plies", Tone::BLUE, |games| games.mean_plies)],
             ),
             self.over_time(
                 "Shares of games",
                 "Unfinished games reached the ply limit and have no result. A tie counts half for Black.",
                 Axis::showing("share, %", &[0.0, 100.0]),
                 vec![
-                    self.selfplay_curve("won by Black", Tone::Blue, |games| games.black_win_share * 100.0),
-                    self.selfplay_curve("unfinished", Tone::Orange, |games| games.unfinished_share * 100.0),
+                    self.selfplay_curve("won by Black", Tone::BLUE, |games| games.black_win_share * 100.0),
+                    self.selfplay_curve("unfinished", Tone::ORANGE, |games| games.unfinished_share * 100.0),
                 ],
             ),
             self.over_time(
@@ -30,9 +30,9 @@ impl Curves<'_> {
                  that learns to pass or sees only its own lines shows here first.",
                 Axis::showing("share, %", &[0.0, 100.0]),
                 vec![
-                    self.selfplay_curve("passes", Tone::Blue, |games| games.pass_share * 100.0),
-                    self.selfplay_curve("early ends", Tone::Orange, |games| games.early_end_share * 100.0),
-                    self.selfplay_curve("distinct openings", Tone::Teal, |games| {
+                    self.selfplay_curve("passes", Tone::BLUE, |games| games.pass_share * 100.0),
+                    self.selfplay_curve("early ends", Tone::ORANGE, |games| games.early_end_share * 100.0),
+                    self.selfplay_curve("distinct openings", Tone::TEAL, |games| {
                         games.distinct_opening_share * 100.0
                     }),
                 ],
@@ -42,8 +42,8 @@ impl Curves<'_> {
                 "Estimated fair komi, and the mean margin (Black minus White after komi) of the games played.",
                 Axis::showing("points", &[0.0]),
                 vec![
-                    self.selfplay_curve("fair komi", Tone::Teal, |games| games.fair_komi),
-                    self.selfplay_curve("mean margin", Tone::Blue, |games| games.mean_margin),
+                    self.selfplay_curve("fair komi", Tone::TEAL, |games| games.fair_komi),
+                    self.selfplay_curve("mean margin", Tone::BLUE, |games| games.mean_margin),
                 ],
             ),
         ]
@@ -58,22 +58,22 @@ impl Curves<'_> {
                 "Network evaluations",
                 "Positions that the network evaluated for self-play.",
                 Axis::showing("per second", &[0.0]),
-                vec![self.selfplay_curve("evaluations", Tone::Blue, |games| games.evaluations_per_second)],
+                vec![self.selfplay_curve("evaluations", Tone::BLUE, |games| games.evaluations_per_second)],
             ),
             self.over_time(
                 "Positions",
                 "Plies played by self-play, and samples used in training.",
                 Axis::showing("per second", &[0.0]),
                 vec![
-                    Series::new("trained on", Tone::Orange, Shape::Line, trained),
-                    self.selfplay_curve("played", Tone::Blue, |games| games.positions_per_second),
+                    Series::new("trained on", Tone::ORANGE, Shape::Line, trained),
+                    self.selfplay_curve("played", Tone::BLUE, |games| games.positions_per_second),
                 ],
             ),
             self.over_time(
                 "Training window",
                 "Positions of the newest games, which training samples from.",
                 Axis::showing("positions", &[0.0]),
-                vec![self.selfplay_curve("window", Tone::Blue, |games| games.window_positions as f64)],
+                vec![self.selfplay_curve("window", Tone::BLUE, |games| games.window_positions as f64)],
             ),
             self.over_time(
                 "Shares of time",
@@ -81,26 +81,26 @@ impl Curves<'_> {
                  for the trainer; and how much of the time trainer and gate, which have threads of their own, work.",
                 Axis::showing("share, %", &[0.0, 100.0]),
                 vec![
-                    self.selfplay_curve("network", Tone::Orange, |games| games.predict_share * 100.0),
-                    self.selfplay_curve("search", Tone::Blue, |games| 100.0 * search_share(games)),
-                    self.selfplay_curve("waiting", Tone::Gray, |games| {
+                    self.selfplay_curve("network", Tone::ORANGE, |games| games.predict_share * 100.0),
+                    self.selfplay_curve("search", Tone::BLUE, |games| 100.0 * search_share(games)),
+                    self.selfplay_curve("waiting", Tone::GRAY, |games| {
                         100.0 * (1.0 - games.predict_share - search_share(games)).max(0.0)
                     }),
-                    self.selfplay_curve("training", Tone::Teal, |games| games.training_share * 100.0),
-                    self.selfplay_curve("gate", Tone::Purple, |games| games.gate_share * 100.0),
+                    self.selfplay_curve("training", Tone::TEAL, |games| games.training_share * 100.0),
+                    self.selfplay_curve("gate", Tone::PURPLE, |games| games.gate_share * 100.0),
                 ],
             ),
             self.over_time(
                 "Requests to the store",
                 "By all processes of the run; a bucket charges for each.",
                 Axis::showing("per minute", &[0.0]),
-                vec![self.selfplay_curve("requests", Tone::Blue, |games| games.store_requests_per_minute)],
+                vec![self.selfplay_curve("requests", Tone::BLUE, |games| games.store_requests_per_minute)],
             ),
             self.over_time(
                 "Evaluation cache",
                 "Share of the requested positions that were answered from the cache.",
                 Axis::showing("share, %", &[0.0, 100.0]),
-                vec![self.selfplay_curve("answered by the cache", Tone::Blue, |games| {
+                vec![self.selfplay_curve("answered by the cache", Tone::BLUE, |games| {
                     games.cache_hit_share * 100.0
                 })],
             ),
@@ -110,9 +110,9 @@ impl Curves<'_> {
             "When a GPU computed, by its own clock. Predictions of two streams count twice where they overlap.",
             Axis::showing("share, %", &[0.0, 100.0]),
             vec![
-                self.selfplay_curve("busy", Tone::Blue, |games| games.gpu_busy_share * 100.0),
-                self.selfplay_curve("predictions", Tone::Teal, |games| games.gpu_prediction_share * 100.0),
-                self.selfplay_curve("training", Tone::Orange, |games| games.gpu_training_share * 100.0),
+                self.selfplay_curve("busy", Tone::BLUE, |games| games.gpu_busy_share * 100.0),
+                self.selfplay_curve("predictions", Tone::TEAL, |games| games.gpu_prediction_share * 100.0),
+                self.selfplay_curve("training", Tone::ORANGE, |games| games.gpu_training_share * 100.0),
             ],
         );
         // Most runs have no GPU.

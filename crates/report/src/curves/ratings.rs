@@ -12,23 +12,17 @@ impl Curves<'_> {
         let over = |title, caption, label, cost: fn(&Rating) -> f64| {
             let point = |(rating, &(low, high)): (&Rating, &(f64, f64))| (cost(rating), rating.elo, low, high);
             let points: Vec<_> = self.ratings.iter().zip(&self.intervals).map(point).collect();
-            let mut series = vec![Series::barred("Elo with 95% interval", Tone::Blue, &points)];
+            let mut series = vec![Series::barred("Elo with 95% interval", Tone::BLUE, &points)];
             let last = points.last().map_or(0.0, |point| point.0);
-            let tones = [Tone::Orange, Tone::Teal, Tone::Purple, Tone::Gray];
-            series.extend(
-                self.anchors
-                    .iter()
-                    .zip(tones.into_iter().cycle())
-                    .map(|(anchor, tone)| {
-                        let name = format!("{} ({})", anchor.name, known(anchor));
-                        Series::new(
-                            name,
-                            tone,
-                            Shape::Reference,
-                            vec![(0.0, anchor.elo), (last, anchor.elo)],
-                        )
-                    }),
-            );
+            series.extend(self.anchors.iter().zip(Tone::all().skip(1)).map(|(anchor, tone)| {
+                let name = format!("{} ({})", anchor.name, known(anchor));
+                Series::new(
+                    name,
+                    tone,
+                    Shape::Reference,
+                    vec![(0.0, anchor.elo), (last, anchor.elo)],
+                )
+            }));
             Plot {
                 title,
                 caption,

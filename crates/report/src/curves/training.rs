@@ -36,19 +36,19 @@ impl Curves<'_> {
                 "Entropy of the network's policy: low if it is sure of its moves. A sudden drop to zero means that it \
                  stopped exploring.",
                 Axis::showing("entropy, nats", &[0.0]),
-                vec![curve("network policy", Tone::Blue, |train| train.policy_entropy)],
+                vec![curve("network policy", Tone::BLUE, |train| train.policy_entropy)],
             ),
             plot(
                 "Gradient norm",
                 "Before clipping.",
                 Axis::showing("norm", &[0.0]),
-                vec![curve("gradient", Tone::Blue, |train| train.grad_norm)],
+                vec![curve("gradient", Tone::BLUE, |train| train.grad_norm)],
             ),
             plot(
                 "Learning rate",
                 "At the last step of each interval.",
                 Axis::showing("learning rate", &[0.0]),
-                vec![curve("learning rate", Tone::Blue, |train| train.learning_rate)],
+                vec![curve("learning rate", Tone::BLUE, |train| train.learning_rate)],
             ),
         ]
     }
@@ -65,8 +65,8 @@ impl Curves<'_> {
             x: Axis::new("optimizer steps"),
             y,
             series: vec![
-                curve("window", Tone::Orange, window),
-                curve("held out", Tone::Blue, held_out),
+                curve("window", Tone::ORANGE, window),
+                curve("held out", Tone::BLUE, held_out),
             ],
         };
         vec![
@@ -106,7 +106,7 @@ impl Curves<'_> {
                           network that is no better there than ½, 0.25, is blind outside its own lines.",
                 x: Axis::new("optimizer steps"),
                 y: Axis::showing("score", &[0.0]),
-                series: vec![curve("random games", Tone::Blue, |at| at.random_brier)],
+                series: vec![curve("random games", Tone::BLUE, |at| at.random_brier)],
             },
             plot(
                 "Calibration error",
@@ -148,10 +148,10 @@ impl Curves<'_> {
 /// The curves of all losses; `curve` makes each from its name, color, and figure.
 fn loss_curves(curve: impl Fn(&'static str, Tone, fn(&Train) -> f64) -> Series) -> Vec<Series> {
     vec![
-        curve("total", Tone::Gray, |train| train.total_loss),
-        curve("policy", Tone::Blue, |train| train.policy_loss),
-        curve("margin", Tone::Orange, |train| train.margin_loss),
-        curve("value", Tone::Teal, |train| train.value_loss),
-        curve("ownership", Tone::Purple, |train| train.ownership_loss),
+        curve("total", Tone::GRAY, |train| train.total_loss),
+        curve("policy", Tone::BLUE, |train| train.policy_loss),
+        curve("margin", Tone::ORANGE, |train| train.margin_loss),
+        curve("value", Tone::TEAL, |train| train.value_loss),
+        curve("ownership", Tone::PURPLE, |train| train.ownership_loss),
     ]
 }

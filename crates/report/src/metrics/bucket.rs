@@ -236,6 +236,8 @@ mod tests {
             for step in steps {
                 metrics.record(&train(step, step as u64)).unwrap();
             }
+            // Processes are read in the order in which they began, to the millisecond.
+            std::thread::sleep(Duration::from_millis(2));
         }
         assert_eq!(store.files().list(FOLDER).unwrap().len(), 2);
         assert_eq!(steps(&store), [1, 2, 3, 4, 5]);
