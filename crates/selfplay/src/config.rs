@@ -54,8 +54,8 @@ pub struct SelfPlayConfig {
     /// Usual: empty, or 0 for the last third of a run. Less noise late makes values exact, since noise no longer loses
     /// games, but nothing new is explored.
     pub later_noise: Vec<(u64, f32)>,
-    /// The share of the run's budget, 0 to 1, from which the noise of full searches falls in a straight line, to none at
-    /// the end of the budget. Usual: 1, which means never, or 0.65. Smaller makes values exact but explores less.
+    /// The share of the run's budget, 0 to 1, from which the noise of full searches falls in a straight line, to none
+    /// at the end of the budget. Usual: 1, which means never, or 0.4. Smaller makes values exact but explores less.
     pub quiet_from: f64,
     /// Whether a search keeps what the previous search of its game found about the position and makes only the missing
     /// visits. Usual: false. True saves evaluations, but kept visits follow the values of earlier searches.
