@@ -129,8 +129,8 @@ pub struct OpeningConfig {
     /// not used for training.
     pub max_random_plies: u32,
     /// The maximum number of plies of one of the group's last games before the random plies, 0 to 1000; the number is
-    /// uniform from 0 to this. Usual: 0, or 3 on 5x5. Larger shows the network more answers to unusual moves in its own
-    /// games. These plies are not used for training either.
+    /// uniform from 0 to this. Usual: 0, or 3 on small boards. Larger shows the network more answers to unusual moves
+    /// in its own games. These plies are not used for training either.
     pub earlier_plies: u32,
     /// Books from which games begin with a line, with komi drawn around the network's expected margin after it. Usual:
     /// none. The moves of the line are not used for training.
