@@ -13,8 +13,8 @@ use crate::progress::{Count, PLAIN_EVERY, Step, remove};
 
 /// Draws each [`View`] on the terminal, or prints it.
 struct Screen {
-    /// Self-play, training, the parts of the loss, the gate, and the champion.
-    lines: [ProgressBar; 5],
+    /// Self-play, training, the parts of the loss, held-out games, the gate, and the champion.
+    lines: [ProgressBar; 6],
     /// Shown once a GPU is used.
     gpu: Option<ProgressBar>,
     /// Shown while the store is unreachable.
@@ -34,6 +34,7 @@ impl Screen {
             line("self-play"),
             line("training"),
             spinner("  losses    {wide_msg}"),
+            spinner("  held out  {wide_msg}"),
             line("gate"),
             spinner("  champion  {wide_msg}"),
         ];
@@ -59,9 +60,8 @@ impl Screen {
             self.print(view, &left);
             return;
         }
-        let texts = [&view.selfplay, &view.training, &view.losses, &view.gate, &view.champion];
-        for (line, text) in self.lines.iter().zip(texts) {
-            line.set_message(text.clone());
+        for (line, text) in self.lines.iter().zip(view.lines()) {
+            line.set_message(text.to_owned());
             line.tick();
         }
         self.show_gpu(view.gpu.as_deref());
@@ -118,7 +118,7 @@ impl Screen {
             "" => String::new(),
             text => format!("{name:<10} {text}\n"),
         };
-        let losses = line("losses", &view.losses);
+        let losses = line("losses", &view.losses) + &line("held out", &view.held_out);
         let champion = line("champion", &view.champion);
         let gpu = view
             .gpu

@@ -20,8 +20,8 @@ use crate::pentanomial::{Pentanomial, SCORES};
 pub struct SprtConfig {
     /// Elo difference of the hypothesis "not stronger". Usual: 0.
     pub elo0: f64,
-    /// Elo difference of the hypothesis "stronger". Usual: 35 to 100 for gates. Values closer to `elo0` need more
-    /// games.
+    /// Elo difference of the hypothesis "stronger". Usual: 50 for gates, or 0 with an `elo0` of -100. Values closer
+    /// to `elo0` need more games.
     pub elo1: f64,
     /// Probability of accepting "stronger" when the truth is `elo0`. Usual: 0.05. Smaller values need more games.
     pub alpha: f64,

@@ -59,6 +59,7 @@ impl Orders {
             || new.positions != old.positions
             || new.generation != old.generation
             || new.fair_komi != old.fair_komi
+            || new.spent != old.spent
     }
 
     /// Why self-play is waiting, as text.
@@ -278,11 +279,7 @@ impl Follow {
 fn now(run: &Opened, before: &ModelUpdate, says: &TrainerSays) -> anyhow::Result<ModelUpdate> {
     Ok(ModelUpdate {
         generation: says.generation,
-        visits: run.config.visits_at(progress(says)),
-        positions: says.positions,
-        spent: says.spent,
-        fair_komi: komi(says)?,
-        ..before.clone()
+        ..selfplay::kept(run, before, progress(says), komi(says)?)
     })
 }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 
-use tengen_report::metrics::{Gate, Measured, Metrics};
+use tengen_metrics::{Gate, Measured, Metrics};
 use tengen_report::notices::{GateSays, Notice, TRAINER, TrainerSays, Work};
 use tengen_run::{Clock, Failures, Gating, GpuMeter, Ledger, Opened, Settled, left_over, rejected};
 

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use crossbeam_channel::RecvTimeoutError;
 
+use tengen_health::Health;
 use tengen_report::notices::{Author, Notice, Work, WorkerSays, worker_path};
 use tengen_run::{Clock, Failures, GpuMeter, Ledger, Opened, Publisher, searched_positions, selfplay};
 use tengen_selfplay::{CounterValues, Generator, GeneratorSetup, Snapshot};
@@ -258,9 +259,13 @@ fn publish(
     show: &mut dyn FnMut(&Scene),
 ) -> anyhow::Result<End> {
     let mut shown = Instant::now();
+    let mut health = Health::default();
     loop {
         match shared.generator.games().recv_timeout(publisher.patience().min(TICK)) {
             Ok(game) => {
+                for warning in health.take(&game.record) {
+                    shared.run.watch.say(&warning);
+                }
                 let mut state = shared.state();
                 state.unseen.finished(game.record.plies.len() as u64);
                 state.arrived += searched_positions(&game.record);

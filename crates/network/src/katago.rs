@@ -16,7 +16,7 @@ use crate::device::ThreadLimit;
 use crate::fused::InferenceGuard;
 use crate::inputs::on_device;
 use crate::predictor::{PredictorError, PredictorOptions};
-use crate::stream::{Work, read_back};
+use crate::stream::{self, Work, read_back};
 
 /// Predicts with a KataGo network, from one thread at a time.
 ///
@@ -51,6 +51,7 @@ impl KatagoPredictor {
         let threads = ThreadLimit::new(options.threads, device, Work::Prediction);
         let _inference = InferenceGuard::new();
         let forward = catching(|| Forward::new(network, device, options.precision.kind()))?;
+        stream::finish(device)?;
         Ok(KatagoPredictor {
             name: network.name.clone(),
             network: network.clone(),

@@ -6,8 +6,8 @@ mod training;
 
 pub(super) use ratings::{gate_matches, intervals, newest_ratings};
 
-use crate::metrics::{Anchor, Event, Measured, Rating, Selfplay, Train, Validation};
 use ratings::newest_anchors;
+use tengen_metrics::{Anchor, Event, Measured, Rating, Selfplay, Train, Validation};
 
 /// The events of a run, grouped by kind.
 #[derive(Default)]
@@ -49,7 +49,8 @@ impl<'a> Curves<'a> {
                 | Measured::Gate(_)
                 | Measured::Model(_)
                 | Measured::Rating(_)
-                | Measured::Anchor(_) => {}
+                | Measured::Anchor(_)
+                | Measured::Warning(_) => {}
             }
         }
         curves.selfplay.sort_by(|a, b| a.0.total_cmp(&b.0));

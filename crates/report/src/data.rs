@@ -4,17 +4,18 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::Context;
 
+use tengen_metrics::{Event, Gate, Measured, Rating};
 use tengen_model::ModelInfo;
 use tengen_records::GameRecord;
 use tengen_rules::Size;
 use tengen_store::{Collection, GameTotals, GamesOf, ShardInfo, Store};
 
+use super::contest::{self, Contest};
 use super::curves::{gate_matches, newest_ratings};
 use super::fleet::{self, Process};
 use super::history::History;
 use super::openings::FirstMoves;
 use super::verdict::{self, Verdict};
-use crate::metrics::{self, Event, Gate, Measured, Rating};
 use crate::numbers::short_model;
 
 /// Number of newest self-play games that calibration uses.
@@ -23,9 +24,10 @@ const RECENT_GAMES: usize = 500;
 /// least one game, so there may be more games.
 const SHOWN_SELFPLAY: usize = 20;
 const SHOWN_GENERATIONS: usize = 60;
-/// Number of newest matches to replay games from, and the games of each.
+/// Number of newest matches to replay games from, the games of each, and the games of a match that is the only one.
 const SHOWN_MATCHES: usize = 5;
 const SHOWN_PER_MATCH: usize = 4;
+const SHOWN_OF_ONLY_MATCH: usize = 20;
 /// Number of first-move boards, and how many games and shards to read for each.
 const FIRST_MOVE_BOARDS: usize = 8;
 const FIRST_MOVE_GAMES: usize = 200;
@@ -71,10 +73,22 @@ pub(super) struct Data {
     pub(super) setup: Vec<(&'static str, String)>,
     /// What the run had learned when its budget was spent.
     pub(super) verdict: Option<Verdict>,
+    /// The results, if this is the folder of a match or a tournament.
+    pub(super) contest: Option<Contest>,
     /// The processes that share the run.
     pub(super) processes: Vec<Process>,
     /// What could not be read, as sentences.
     pub(super) problems: Vec<String>,
+}
+
+impl Data {
+    /// Whether the store holds only games that no run of its own played: matches, tournaments, or imports.
+    pub(super) fn is_only_games(&self) -> bool {
+        self.matches.plus(self.imported).games > 0
+            && self.selfplay.games == 0
+            && self.models.is_empty()
+            && self.history.events.is_empty()
+    }
 }
 
 /// Whether to read games to replay, too.
@@ -113,7 +127,18 @@ pub(super) fn read(store: &Store, replays: Replays) -> anyhow::Result<Data> {
             note.shard, note.reason
         ));
     }
-    let About { name, facts, setup } = about(store, &mut problems);
+    let contest = contest::read(store).unwrap_or_else(|error| {
+        problems.push(format!("The result could not be read: {error:#}"));
+        None
+    });
+    let About { name, facts, setup } = match &contest {
+        Some(contest) => About {
+            name: contest.name(),
+            facts: contest.about(),
+            setup: Vec::new(),
+        },
+        None => about(store, &mut problems),
+    };
     let verdict = verdict::read(store).unwrap_or_else(|error| {
         problems.push(format!("The run's summary could not be read: {error:#}"));
         None
@@ -123,6 +148,7 @@ pub(super) fn read(store: &Store, replays: Replays) -> anyhow::Result<Data> {
         about: facts,
         setup,
         verdict,
+        contest,
         written: written(tengen_records::now_ms() as i64),
         history,
         selfplay: GameTotals::of(&selfplay).plus(pruned),
@@ -229,13 +255,13 @@ fn shown(reader: &mut Reader<'_>, selfplay: &[ShardInfo], matches: &[ShardInfo])
     }
     let mut newest: Vec<_> = of_match.into_iter().collect();
     newest.sort_by_key(|(_, shards)| std::cmp::Reverse(shards.iter().map(|shard| shard.name.created_ms).max()));
+    let games = match newest.len() {
+        1 => SHOWN_OF_ONLY_MATCH,
+        _ => SHOWN_PER_MATCH,
+    };
     for (id, shards) in newest.iter().take(SHOWN_MATCHES) {
-        for (number, (_, game)) in reader
-            .newest(shards, SHOWN_PER_MATCH, usize::MAX)
-            .into_iter()
-            .take(SHOWN_PER_MATCH)
-            .enumerate()
-        {
+        let found = reader.newest(shards, games, usize::MAX);
+        for (number, (_, game)) in found.into_iter().take(games).enumerate() {
             shown.push((format!("{}, game {}", match_name(id), number + 1), game));
         }
     }
@@ -278,7 +304,7 @@ fn models(store: &Store, events: &[Event], problems: &mut Vec<String>) -> anyhow
         let info = info.map_err(|error| problems.push(format!("A model could not be read: {error}")));
         let (info, id) = (info.ok(), model.to_string());
         let measured = measured.get(id.as_str());
-        let figure = |of_info: fn(&ModelInfo) -> f64, of_event: fn(&metrics::Model) -> f64| {
+        let figure = |of_info: fn(&ModelInfo) -> f64, of_event: fn(&tengen_metrics::Model) -> f64| {
             let event = || {
                 measured
                     .map(|model| of_event(model))
@@ -308,7 +334,7 @@ fn models(store: &Store, events: &[Event], problems: &mut Vec<String>) -> anyhow
     Ok(rows)
 }
 
-fn measured_model(event: &Event) -> Option<(&str, &metrics::Model)> {
+fn measured_model(event: &Event) -> Option<(&str, &tengen_metrics::Model)> {
     match &event.measured {
         Measured::Model(model) => Some((model.model_id.as_str(), model)),
         _ => None,
@@ -349,7 +375,7 @@ fn about(store: &Store, problems: &mut Vec<String>) -> About {
                 setup,
             }
         }
-        Ok(None) => named("a store without a run"),
+        Ok(None) => named("games without a run"),
         Err(error) => {
             problems.push(format!("run.json could not be read: {error}"));
             named("a run")

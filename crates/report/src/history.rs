@@ -3,10 +3,10 @@
 
 use std::collections::BTreeMap;
 
+use tengen_metrics::{Event, Measured, Selfplay};
 use tengen_store::Store;
 
 use super::usage::Usage;
-use crate::metrics::{self, Event, Measured, Selfplay};
 
 /// The most events to keep of a kind that comes every few seconds. At one every 5 seconds, they cover eleven hours; of
 /// longer runs, at least half as many are kept. A curve has far fewer points.
@@ -43,7 +43,7 @@ impl History {
     /// If the store or a file in it exists but cannot be read.
     pub(super) fn read(store: &Store, problems: &mut Vec<String>) -> anyhow::Result<History> {
         let mut reading = Reading::default();
-        metrics::read_each(store, problems, &mut |event| reading.take(event))?;
+        tengen_metrics::read_each(store, problems, &mut |event| reading.take(event))?;
         Ok(reading.finish())
     }
 }
@@ -91,7 +91,11 @@ impl Reading {
                     *newest = event;
                 }
             }
-            Measured::Start(_) | Measured::Gate(_) | Measured::Model(_) | Measured::Anchor(_) => {
+            Measured::Start(_)
+            | Measured::Gate(_)
+            | Measured::Model(_)
+            | Measured::Anchor(_)
+            | Measured::Warning(_) => {
                 self.others.push(event);
             }
         }
@@ -179,7 +183,7 @@ impl Games {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::metrics::{GpuBucket, Rating, Train};
+    use tengen_metrics::{GpuBucket, Rating, Train};
 
     fn history(measured: impl IntoIterator<Item = Measured>) -> History {
         let mut reading = Reading::default();

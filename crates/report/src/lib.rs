@@ -5,12 +5,12 @@
 
 mod calibration;
 mod comparison;
+mod contest;
 mod curves;
 mod data;
 mod fleet;
 mod history;
 mod live;
-pub mod metrics;
 pub mod notices;
 mod numbers;
 mod openings;

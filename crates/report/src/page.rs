@@ -2,6 +2,8 @@
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
+use tengen_metrics::Measured;
+
 use super::curves::Curves;
 use super::data::{Data, ModelRow};
 use super::openings::percent;
@@ -59,19 +61,33 @@ pub(super) fn document(title: &str, refresh: Refresh, body: &Markup) -> String {
     html.into_string()
 }
 
-/// Everything on the page except the replay of games, in order, each part with its name.
+/// Everything on the page except the replay of games, in order, each part with its name. Parts that do not apply to the
+/// store are empty.
 pub(super) fn parts(data: &Data, curves: &Curves<'_>, links: &[(&str, &str)]) -> Vec<(&'static str, Markup)> {
-    let mut games_played = curves.games();
-    games_played.push(calibration::plot(data.recent.iter()));
     let top = html! {
         (header(data, curves, links))
         @for problem in data.problems.iter().chain(&broken_losses(data)) { p.warning { (problem) } }
+        @for (at, warning) in warnings(data) { p.warning { "After " (duration(at)) ": " (warning) } }
         (facts(data, curves))
         @if data.history.events.is_empty() && data.selfplay.plus(data.matches).plus(data.imported).games == 0 {
             p.card.viewer { "This store is still empty: no games and no metrics. Once the run has started, \
                              this page fills up." }
         }
     };
+    let contest = html! { @if let Some(contest) = &data.contest { (contest.part()) } };
+    let mut parts = vec![("top", top), ("result", contest)];
+    let of_run = parts_of_run(data, curves);
+    match data.is_only_games() {
+        true => parts.extend(of_run.into_iter().map(|(name, _)| (name, Markup::default()))),
+        false => parts.extend(of_run),
+    }
+    parts
+}
+
+/// The parts that tell about a run.
+fn parts_of_run(data: &Data, curves: &Curves<'_>) -> Vec<(&'static str, Markup)> {
+    let mut games_played = curves.games();
+    games_played.push(calibration::plot(data.recent.iter()));
     let verdict = html! { @if let Some(verdict) = &data.verdict { (verdict.card()) } };
     let setup = html! { h2 #setup { "Setup" } (setup::table(&data.history.events, &data.setup)) };
     let first_moves = html! {
@@ -94,7 +110,6 @@ pub(super) fn parts(data: &Data, curves: &Curves<'_>, links: &[(&str, &str)]) ->
     let gate = html! { h2 #gate { "Gate" } (tables::gates(&data.history.events)) };
     let models = html! { h2 #models { "Models and their cost" } (tables::models(&data.models)) };
     vec![
-        ("top", top),
         ("verdict", verdict),
         ("strength", plots("strength", "Strength", &curves.strength())),
         ("training", plots("training", "Training", &curves.training())),
@@ -119,7 +134,7 @@ fn sections(data: &Data, curves: &Curves<'_>, games: usize) -> Markup {
 
 /// The title, what the run is, and links to the parts of the page; `more` are links to parts that only some pages have.
 fn header(data: &Data, curves: &Curves<'_>, more: &[(&str, &str)]) -> Markup {
-    let links = [
+    let of_run = [
         ("strength", "Strength"),
         ("training", "Training"),
         ("held-out", "Held-out games"),
@@ -130,6 +145,7 @@ fn header(data: &Data, curves: &Curves<'_>, more: &[(&str, &str)]) -> Markup {
         ("models", "Models"),
         ("setup", "Setup"),
     ];
+    let links: &[(&str, &str)] = if data.is_only_games() { &[] } else { &of_run };
     html! {
         h1 { (data.name) }
         p.soft {
@@ -138,11 +154,23 @@ fn header(data: &Data, curves: &Curves<'_>, more: &[(&str, &str)]) -> Markup {
             "written " (data.written)
         }
         nav {
+            @if data.contest.is_some() { a href="#result" { "Result" } }
             @if data.verdict.is_some() { a href="#verdict" { "Verdict" } }
             @for (id, name) in links.iter().chain(more) { a href=(format!("#{id}")) { (name) } }
             @if !data.processes.is_empty() { a href="#processes" { "Processes" } }
         }
     }
+}
+
+/// The warnings of the run, each with the run time at which it came.
+fn warnings(data: &Data) -> impl Iterator<Item = (f64, &str)> {
+    data.history.events.iter().filter_map(|event| match &event.measured {
+        Measured::Warning(warning) => {
+            let text = warning.text.strip_prefix("warning: ").unwrap_or(&warning.text);
+            Some((event.elapsed_seconds, text))
+        }
+        _ => None,
+    })
 }
 
 fn broken_losses(data: &Data) -> Option<String> {
@@ -169,8 +197,10 @@ fn facts(data: &Data, curves: &Curves<'_>) -> Markup {
     if let Some(best) = curves.ratings().last() {
         fact(tables::signed(best.elo), "Elo of the newest rated model");
     }
-    fact(thousands(data.selfplay.games), "self-play games");
-    fact(thousands(data.selfplay.positions), "positions in them");
+    if !data.is_only_games() {
+        fact(thousands(data.selfplay.games), "self-play games");
+        fact(thousands(data.selfplay.positions), "positions in them");
+    }
     let newest = data.models.last();
     let of_newest = |figure: fn(&ModelRow) -> Option<f64>| newest.and_then(figure).unwrap_or(0.0).max(0.0) as u64;
     if data.selfplay.games > 0 {
@@ -203,7 +233,9 @@ fn facts(data: &Data, curves: &Curves<'_>) -> Markup {
     if let Some(cpu) = data.models.last().and_then(|model| model.cpu_seconds) {
         fact(duration(cpu), "CPU time to the newest model");
     }
-    fact(thousands(data.models.len() as u64), "models");
+    if !data.is_only_games() {
+        fact(thousands(data.models.len() as u64), "models");
+    }
     fact(thousands(data.matches.games), "match games");
     if data.imported.games > 0 {
         fact(thousands(data.imported.games), "imported games");

@@ -8,6 +8,7 @@ use anyhow::Context;
 use maud::{Markup, PreEscaped, html};
 use serde_json::Value;
 
+use tengen_metrics::{Event, Gate, Measured, Rating, Train};
 use tengen_store::Store;
 
 use super::curves::{intervals, newest_ratings};
@@ -15,7 +16,6 @@ use super::history::History;
 use super::page::document;
 use super::plot::{Axis, Plot, Series, Shape, Tone};
 use super::{Align, Refresh, Table, elo_estimate, replace};
-use crate::metrics::{Event, Gate, Measured, Rating, Train};
 use crate::numbers::{duration, short_model, thousands};
 
 /// What a run has spent.
@@ -404,8 +404,8 @@ fn flatten(value: &Value, path: &str, into: &mut BTreeMap<String, String>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::metrics::Model;
     use serde_json::json;
+    use tengen_metrics::Model;
 
     fn event(measured: Measured) -> Event {
         Event {

@@ -2,7 +2,8 @@
 
 use maud::{Markup, html};
 
-use crate::metrics::{Event, Measured, Start};
+use tengen_metrics::{Event, Measured, Start};
+
 use crate::numbers::{counted, thousands};
 
 /// The number of starts and the last of them; `None` if only versions that did not record starts have run it.

@@ -2,9 +2,10 @@
 
 use maud::{Markup, html};
 
+use tengen_metrics::{Event, Gate, Measured};
+
 use super::data::ModelRow;
 use super::openings::percent;
-use crate::metrics::{Event, Gate, Measured};
 use crate::numbers::{duration, elo, elo_estimate, elo_interval, short_model, thousands};
 
 /// Maximum number of rows of a table; older ones are only counted.
@@ -145,7 +146,7 @@ pub(super) fn signed(difference: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::metrics::Rating;
+    use tengen_metrics::Rating;
 
     fn after_a_minute(gate: Gate) -> Event {
         Event {

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use maud::{Markup, html};
 
+use tengen_metrics::{GpuBucket, Selfplay, WorkerSeconds};
+
 use super::openings::percent;
-use crate::metrics::{GpuBucket, Selfplay, WorkerSeconds};
 use crate::numbers::{duration, thousands};
 
 /// The sums over a run.

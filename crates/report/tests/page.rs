@@ -5,8 +5,8 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
+use tengen_metrics::{Event, Gate, Measured, Metrics, Model, Rating, Selfplay, Start, Train, Warning};
 use tengen_records::{EndReason, FULL_SEARCH, GameKind, GameRecord, OPENING, PlyRecord};
-use tengen_report::metrics::{self, Event, Gate, Measured, Metrics, Model, Rating, Selfplay, Start, Train};
 use tengen_report::notices::{self, Author, Notice, TrainerSays, WorkerSays};
 use tengen_report::{Refresh, write_report};
 use tengen_rng::SplitMix64;
@@ -627,10 +627,22 @@ fn a_worker_that_stopped_without_a_word_is_named() {
 }
 
 #[test]
+fn warnings_of_the_run_stay_on_the_page() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::open(folder.path().to_str().unwrap(), Create::Always).unwrap();
+    let metrics = Metrics::of(&store, folder.path()).unwrap();
+    let text = "warning: the network <remembers> games".to_owned();
+    metrics.note(754.0, Measured::Warning(Warning { text }));
+    let page = page(&store, Refresh::Never);
+    let shown = "After 12 min 34 s: the network &lt;remembers&gt; games";
+    assert!(page.contains(shown), "{page}");
+}
+
+#[test]
 fn the_newest_event_says_the_time_of_the_run() {
     let folder = tempfile::tempdir().unwrap();
     let store = Store::open(folder.path().to_str().unwrap(), Create::Always).unwrap();
-    assert_eq!(metrics::elapsed_seconds(&store).unwrap(), 0.0);
+    assert_eq!(tengen_metrics::elapsed_seconds(&store).unwrap(), 0.0);
     let metrics = Metrics::of(&store, folder.path()).unwrap();
     for (time_ms, elapsed_seconds) in [(10, 5.0), (30, 7.5), (20, 6.0)] {
         let measured = Measured::Train(Train::default());
@@ -641,5 +653,5 @@ fn the_newest_event_says_the_time_of_the_run() {
         };
         metrics.record(&event).unwrap();
     }
-    assert_eq!(metrics::elapsed_seconds(&store).unwrap(), 7.5);
+    assert_eq!(tengen_metrics::elapsed_seconds(&store).unwrap(), 7.5);
 }

@@ -3,7 +3,7 @@
 
 use std::sync::atomic::Ordering;
 
-use tengen_report::metrics::{Measured, Metrics, Model};
+use tengen_metrics::{Measured, Metrics, Model};
 use tengen_report::{Refresh, write_report};
 
 use crate::gating::{Gating, left_over};

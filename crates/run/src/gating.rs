@@ -13,9 +13,9 @@ use tengen_evaluator::{
     Decision, GameScore, GateVerdict, MatchConfig, Player, PoolConfig, PoolGames, SearchPlayer, WinTieLoss, rate_pool,
 };
 use tengen_matches::{GateJob, GateSettings, Verdicts, gate_id, settle, verdict_on, verdicts};
+use tengen_metrics::{Gate, Rating};
 use tengen_model::{ModelId, ModelInfo, Weights};
 use tengen_network::{PredictorOptions, SharedNetwork};
-use tengen_report::metrics::{Gate, Rating};
 use tengen_report::{counted, elo_estimate, short_model};
 use tengen_rng as rng;
 use tengen_rules::{Komi, Size};

@@ -18,13 +18,11 @@ mod failures;
 mod fair_komi;
 mod finish;
 mod gating;
-mod health;
 mod ledger;
 mod opened;
 mod outbox;
 mod place;
 mod publisher;
-mod random_games;
 mod ranks;
 pub mod selfplay;
 mod session;
@@ -34,7 +32,6 @@ mod summary;
 mod training;
 mod tuned;
 mod used;
-mod validation;
 mod watch;
 
 pub use failures::Failures;
@@ -52,7 +49,6 @@ pub use summary::Summary;
 pub use tengen_config::{BudgetConfig, InferenceConfig, Ledger, LoopConfig, Progress, RunConfig, keys};
 pub use training::{Guard, Training};
 pub use used::GpuMeter;
-pub use validation::{Comparison, Warnings};
 pub use watch::{Silent, View, Watch};
 
 /// Runs a configuration in the store at `location` until its budget is spent; `None` if `setup.stop` is set first.

@@ -18,6 +18,7 @@ use tengen_store::{Create, GamesOf, Patience, Promotion, QuarantineNote, RunInfo
 use crate::gating::rejected;
 use crate::outbox::Outbox;
 use crate::ranks::Ranks;
+use crate::training::costs::Costs;
 use crate::watch::{Silent, Watch};
 use tengen_config::{Progress, RunConfig};
 
@@ -118,7 +119,7 @@ impl Opened {
         let device = DeviceChoice::first_of(devices);
         let options = PredictorOptions {
             device,
-            precision: Precision::for_prediction(setup.dtype.unwrap_or(config.inference.dtype), device)?,
+            precision: common_precision(setup.dtype.unwrap_or(config.inference.dtype), &selfplay_devices)?,
             ..PredictorOptions::default()
         };
         let store = Store::open(location, Create::Always)?;
@@ -170,16 +171,19 @@ impl Opened {
         in_words(&self.selfplay_devices, self.options.precision)
     }
 
-    /// How far the run has come, according to its store. For processes that do not know the costs: the budget counts as
-    /// unspent.
+    /// How far the run has come, according to its store. The costs are those of the last checkpoint.
     ///
     /// # Errors
     /// If the store cannot be read.
     pub fn progress(&self) -> anyhow::Result<Progress> {
+        let published = self.store.games().list(&GamesOf::SelfPlay)?.published();
+        let costs = Costs::read(&self.store)?;
         Ok(Progress {
-            positions: self.store.games().list(&GamesOf::SelfPlay)?.published().positions,
+            positions: published.positions,
             rejected: rejected(self)?,
-            spent: 0.0,
+            spent: costs.map_or(0.0, |costs| {
+                self.config.budget.spent(&costs.ledger, published.games, costs.step)
+            }),
         })
     }
 
@@ -371,6 +375,25 @@ impl Opened {
     }
 }
 
+/// The format of predictions on all devices of a run: an automatic choice must suit each of them.
+///
+/// # Errors
+/// If a device cannot be used, or cannot compute in the requested format.
+fn common_precision(choice: PrecisionChoice, devices: &[DeviceChoice]) -> anyhow::Result<Precision> {
+    let each = devices.iter().map(|device| Precision::for_prediction(choice, *device));
+    Ok(least_demanding(&each.collect::<Result<Vec<_>, _>>()?))
+}
+
+/// The format among these that devices of all ages have: fp32 before fp16, and fp16 before bf16.
+fn least_demanding(formats: &[Precision]) -> Precision {
+    let demands = |format: &Precision| match format {
+        Precision::Fp32 => 0,
+        Precision::Fp16 => 1,
+        Precision::Bf16 => 2,
+    };
+    formats.iter().copied().min_by_key(demands).unwrap_or(Precision::Fp32)
+}
+
 /// Warns about damaged checkpoints that were set aside.
 pub(crate) fn name_damaged(checkpoints: &[QuarantineNote]) {
     for QuarantineNote { shard, reason, .. } in checkpoints {
@@ -407,6 +430,14 @@ pub fn stored_config(config: serde_json::Value, location: &str) -> anyhow::Resul
 mod tests {
     use super::*;
     use std::path::Path;
+
+    #[test]
+    fn devices_share_the_format_of_the_oldest() {
+        let (fp32, fp16, bf16) = (Precision::Fp32, Precision::Fp16, Precision::Bf16);
+        assert_eq!(least_demanding(&[bf16, bf16]), bf16);
+        assert_eq!(least_demanding(&[bf16, fp16]), fp16);
+        assert_eq!(least_demanding(&[fp16, fp32, bf16]), fp32);
+    }
 
     /// A stored key with its default value means the same as leaving the key out.
     #[test]

@@ -50,6 +50,17 @@ pub fn update(
     })
 }
 
+/// The same model, at this point of the run and with this fair komi.
+pub fn kept(run: &Opened, model: &ModelUpdate, progress: Progress, fair_komi: FairKomi) -> ModelUpdate {
+    ModelUpdate {
+        visits: run.config.visits_at(progress),
+        positions: progress.positions,
+        spent: progress.spent,
+        fair_komi,
+        ..model.clone()
+    }
+}
+
 /// Describes the champion as the model that self-play should use next, as [`update`] does.
 ///
 /// # Errors

@@ -2,17 +2,18 @@
 //! the user stops it.
 
 use std::path::Path;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
 
+use tengen_health::{Comparison, Warnings};
+use tengen_metrics::{Measured, Metrics, Warning};
 use tengen_model::Weights;
 use tengen_reanalysis::{Reanalyzing, Terms};
-use tengen_report::metrics::{Measured, Metrics};
 use tengen_report::{Refresh, counted, write_report};
-use tengen_selfplay::{FinishedGame, Generator, ModelUpdate};
+use tengen_selfplay::{FairKomi, FinishedGame, Generator, ModelUpdate};
 use tengen_store::ShardInfo;
 
 use crate::failures::Failures;
@@ -24,7 +25,6 @@ use crate::selfplay;
 use crate::start;
 use crate::status::Status;
 use crate::training::Training;
-use crate::validation::{Comparison, Warnings};
 use tengen_config::{Ledger, Progress};
 
 /// How often to draw the screen and check whether to stop.
@@ -52,6 +52,8 @@ struct Shared<'a> {
     /// them.
     published: AtomicU64,
     reanalyzing: Reanalyzing,
+    /// The model that self-play has.
+    model: Mutex<ModelUpdate>,
 }
 
 /// Runs until the budget is spent (true) or an interrupt arrives (false).
@@ -65,6 +67,12 @@ pub fn work(run: &Opened) -> anyhow::Result<bool> {
         return Ok(true);
     }
     training.say_changed_settings()?;
+    if run.config.selfplay.quiet_from < 1.0 && !run.config.budget.is_limited() {
+        run.watch.say(
+            "warning: selfplay.quiet_from is a share of the budget, but no limit in [budget] is set, so noise does not \
+             fall; selfplay.later_noise goes by positions",
+        );
+    }
     let clock = Clock::start(before, on_gpu);
     let metrics = Metrics::of(&run.store, &run.folder()?)?;
     let generation = run.store.models().list()?.last().map_or(0, |model| model.generation());
@@ -77,7 +85,7 @@ pub fn work(run: &Opened) -> anyhow::Result<bool> {
     let status = Mutex::new(Status::resumed(&training, generation, progress));
     let start_with = first_update(run, &mut training, generation, progress)?;
     let reanalyzing = Reanalyzing::new(terms(run), &start_with, training.window());
-    let generator = selfplay::start(run, start_with, training.lead())?;
+    let generator = selfplay::start(run, start_with.clone(), training.lead())?;
     let title = format!(
         "{} in {}, {} so far",
         run.config.name,
@@ -100,6 +108,7 @@ pub fn work(run: &Opened) -> anyhow::Result<bool> {
         generation: AtomicU32::new(generation),
         published: AtomicU64::new(0),
         reanalyzing,
+        model: Mutex::new(start_with),
     };
 
     shared.record(Measured::Start(begun));
@@ -172,8 +181,23 @@ impl Shared<'_> {
 
     /// Hands a model to self-play and to reanalysis.
     fn set_model(&self, update: ModelUpdate) {
+        let mut model = self.model();
+        model.clone_from(&update);
         self.reanalyzing.set_model(&update);
         self.generator.set_model(update);
+    }
+
+    /// Lets self-play go on with the same model, at this point of the run and with this fair komi.
+    fn keep_champion(&self, progress: Progress, fair_komi: FairKomi) {
+        let mut model = self.model();
+        *model = selfplay::kept(self.run, &model, progress, fair_komi);
+        self.reanalyzing.set_model(&model);
+        self.generator.set_model(model.clone());
+    }
+
+    /// The model that self-play has.
+    fn model(&self) -> MutexGuard<'_, ModelUpdate> {
+        self.model.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The cost of the run so far.
@@ -194,6 +218,12 @@ impl Shared<'_> {
 
     fn record(&self, measured: Measured) {
         self.metrics.note(self.clock.read(0).elapsed_seconds, measured);
+    }
+
+    /// Tells the user that something goes wrong, now and in the report.
+    fn warn(&self, text: String) {
+        self.run.watch.say(&text);
+        self.record(Measured::Warning(Warning { text }));
     }
 
     /// Lets self-play continue up to the allowed lead over the trainer.
@@ -249,7 +279,7 @@ fn publish(shared: &Shared<'_>, publisher: &mut Publisher, to_trainer: &Sender<S
                 searched += searched_positions(&game.record);
                 shared.reanalyzing.see(&game.record);
                 let warnings = shared.status().add_game(&game.record);
-                warnings.iter().for_each(|warning| shared.run.watch.say(warning));
+                warnings.into_iter().for_each(|warning| shared.warn(warning));
                 publisher.add(shared.generation.load(Ordering::SeqCst), game.record);
             }
             Err(RecvTimeoutError::Timeout) => {}
@@ -308,10 +338,8 @@ fn train(
 /// Records and shows a validation, and warns if the network memorizes games or goes blind.
 fn take_validation(shared: &Shared<'_>, warnings: &mut Warnings, comparison: &Comparison) {
     shared.record(Measured::Validation(comparison.event()));
-    shared.status().validation = Some(comparison.held_out);
-    for warning in warnings.look(comparison) {
-        shared.run.watch.say(&warning);
-    }
+    shared.status().validation = Some(*comparison);
+    warnings.look(comparison).for_each(|warning| shared.warn(warning));
 }
 
 /// Hands weights to self-play and models to the gate when due.
@@ -322,16 +350,21 @@ fn after_step(shared: &Shared<'_>, training: &mut Training, to_gate: &Sender<Can
         let candidate = publish_candidate(shared, training)?;
         to_gate.send(candidate).ok();
     }
-    if step.is_multiple_of(loop_config.weights_every_steps) && !loop_config.champions_only {
+    if step.is_multiple_of(loop_config.weights_every_steps) {
         let generation = shared.generation.load(Ordering::SeqCst);
-        let name = step_name(generation, step);
         let komi = training.fair_komi().clone();
         let progress = Progress {
             positions: training.positions(),
             ..shared.status().progress()
         };
-        let update = selfplay::update(shared.run, &training.weights()?, generation, name, progress, komi)?;
-        shared.set_model(update);
+        match loop_config.champions_only {
+            true => shared.keep_champion(progress, komi),
+            false => {
+                let name = step_name(generation, step);
+                let update = selfplay::update(shared.run, &training.weights()?, generation, name, progress, komi)?;
+                shared.set_model(update);
+            }
+        }
     }
     Ok(())
 }

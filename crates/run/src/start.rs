@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use tengen_config::Changes;
+use tengen_metrics::Start;
 use tengen_report::counted;
-use tengen_report::metrics::Start;
 
 use crate::opened::Opened;
 use crate::selfplay;

@@ -2,18 +2,18 @@
 
 use std::time::Instant;
 
+use tengen_health::{Comparison, Health};
+use tengen_metrics::{Measured, Selfplay, Train};
 use tengen_network::gpu_servers;
 use tengen_records::GameRecord;
-use tengen_report::metrics::{Measured, Selfplay, Train};
 use tengen_report::{counted, thousands};
 use tengen_rules::Outcome;
 use tengen_search::ServerStats;
 use tengen_selfplay::{CounterValues, FairKomi, WorkerTimes};
 use tengen_store::Operations;
-use tengen_trainer::{Losses, Validation};
+use tengen_trainer::Losses;
 
 use crate::busy::Busy;
-use crate::health::Health;
 use crate::opened::Opened;
 use crate::selfplay;
 use crate::training::Training;
@@ -57,7 +57,7 @@ pub(crate) struct Status {
     losses: LossSums,
     last_losses: Option<Losses>,
     /// The latest validation on held-out games.
-    pub validation: Option<Validation>,
+    pub validation: Option<Comparison>,
     /// Games since the last event.
     recent: GameSums,
     /// Whether self-play still looks like Go.
@@ -275,12 +275,9 @@ impl Status {
             ),
             None => "no step since this start".to_owned(),
         };
-        let held_out = self.validation.as_ref().map_or_else(String::new, |validation| {
-            format!("; held out {:.3}", validation.losses.total)
-        });
         let losses = self.last_losses.as_ref().map(|losses| {
             format!(
-                "policy {:.2}, value {:.2}, margin {:.2}, ownership {:.2}{held_out}",
+                "policy {:.2}, value {:.2}, margin {:.2}, ownership {:.2}",
                 losses.policy, losses.value, losses.margin, losses.ownership
             )
         });
@@ -304,6 +301,7 @@ impl Status {
                 counted(self.positions, "position")
             ),
             losses: losses.unwrap_or_default(),
+            held_out: self.validation.as_ref().map(Comparison::in_words).unwrap_or_default(),
             gpu: self.speed.gpu.clone(),
             gate: self.gate.clone(),
             champion: self.champion.clone(),

@@ -11,10 +11,10 @@ use serde::{Deserialize, Serialize};
 use tengen_evaluator::{
     AColor, MatchConfig, MatchContext, MatchEvent, NoModels, Openings, SearchPlayer, build_player_until, run_match,
 };
+use tengen_metrics::Rating;
 use tengen_model::{ModelId, Weights};
 use tengen_network::SharedNetwork;
 use tengen_records::now_ms;
-use tengen_report::metrics::Rating;
 use tengen_report::{FirstMove, Outcome, counted, duration, elo, elo_interval, short_model};
 use tengen_rng as rng;
 use tengen_rules::{Komi, Position, Scoring, Size};

@@ -1,6 +1,7 @@
 //! The trainer's side of the loop: takes in new shards, keeps the reuse ratio, provides weights, publishes models and
 //! writes checkpoints.
 
+pub(crate) mod costs;
 mod publish;
 mod resume;
 
@@ -9,21 +10,24 @@ use std::time::Instant;
 
 use anyhow::Context;
 use tengen_config::{Ledger, RunConfig};
+use tengen_health::{Comparison, RandomGames};
 use tengen_model::NetworkConfig;
 use tengen_network::{DeviceChoice, Precision, in_words};
 use tengen_reanalysis::Refreshed;
 use tengen_records::GameRecord;
-use tengen_report::metrics;
 use tengen_rng as rng;
+use tengen_rules::Size;
 use tengen_samples::{Loader, ReadShard, SampleSource, Window};
 use tengen_selfplay::FairKomi;
 use tengen_store::{GamesListing, GamesOf, ShardInfo, Store};
 use tengen_trainer::{Losses, Trainer, TrainerError, Word};
 
-use crate::random_games::RANDOM_SAMPLES;
 use crate::ranks::Ranks;
-use crate::validation::{Comparison, SAMPLES};
 use crate::watch::Watch;
+
+/// Positions per validation from held-out games and from the window, and from random games.
+const SAMPLES: usize = 512;
+const RANDOM_SAMPLES: usize = 128;
 
 /// From this number of positions on, reading them takes long enough to show progress.
 const MANY_POSITIONS: u64 = 1_000_000;
@@ -51,7 +55,7 @@ pub struct Training {
     /// Reanalyzed games, if reanalysis is on.
     refreshed: Option<Refreshed>,
     /// The ends of random games, which the network should be able to judge.
-    random: SampleSource,
+    random: RandomGames,
     shards: Vec<ShardInfo>,
     window: Window,
     /// Positions and games of all shards taken in, and of the pruned ones, without the damaged ones.
@@ -307,9 +311,15 @@ impl Training {
         let Some((held_out, window)) = held_out.zip(window) else {
             return Ok(None);
         };
-        let random = match self.random.draw_samples(RANDOM_SAMPLES, seed(3), settings.symmetry) {
-            Some(random) => self.trainer.validate(&self.trainer.batch(&random))?.brier,
-            None => f64::NAN,
+        let boards = self.config.selfplay.boards.iter();
+        let played: Vec<Size> = boards
+            .filter(|board| board.is_played_at(self.positions))
+            .filter_map(|board| board.size.parse().ok())
+            .collect();
+        let random = self.random.draw(&played, RANDOM_SAMPLES, seed(3), settings.symmetry);
+        let random = match random.is_empty() {
+            true => f64::NAN,
+            false => self.trainer.validate(&self.trainer.batch(&random))?.brier,
         };
         let (held_out, window) = (self.trainer.batch(&held_out), self.trainer.batch(&window));
         Ok(Some(Comparison {
@@ -357,8 +367,8 @@ impl Training {
     }
 
     /// A published model as an event for the run's metrics.
-    pub fn model_event(&self, id: &str, ledger: &Ledger) -> metrics::Model {
-        metrics::Model {
+    pub fn model_event(&self, id: &str, ledger: &Ledger) -> tengen_metrics::Model {
+        tengen_metrics::Model {
             model_id: id.to_owned(),
             step: self.steps(),
             games: self.games,

@@ -2,8 +2,8 @@
 
 use std::time::Instant;
 
+use tengen_metrics::{GpuBucket, Selfplay, WorkerSeconds};
 use tengen_network::{Bucket, GpuUsage, gpu_usage};
-use tengen_report::metrics::{GpuBucket, Selfplay, WorkerSeconds};
 use tengen_selfplay::WorkerTimes;
 
 /// The time of all workers and the usage of every GPU, up to some moment or between two.

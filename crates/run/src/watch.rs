@@ -9,6 +9,8 @@ pub struct View {
     pub training: String,
     /// The parts of the loss; empty before the first step of this process.
     pub losses: String,
+    /// Predictions on held-out games, which are never trained on; empty before the first validation of this process.
+    pub held_out: String,
     /// How GPUs and workers spend their time; `None` on the CPU.
     pub gpu: Option<String>,
     /// The running or most recent gate match.
@@ -23,6 +25,20 @@ pub struct View {
     pub seconds: f64,
     /// Estimated seconds until the budget is spent.
     pub seconds_left: Option<f64>,
+}
+
+impl View {
+    /// The lines that a run always has: self-play, training, losses, held-out games, the gate, and the champion.
+    pub fn lines(&self) -> [&str; 6] {
+        [
+            &self.selfplay,
+            &self.training,
+            &self.losses,
+            &self.held_out,
+            &self.gate,
+            &self.champion,
+        ]
+    }
 }
 
 /// Receives what a run has to show. Methods do nothing unless overridden. Calls come from several threads.

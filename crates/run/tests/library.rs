@@ -199,6 +199,61 @@ fn the_network_grows_during_a_run_and_stays_large() {
     assert_eq!(after.last().unwrap(), "b2c16", "a network never shrinks");
 }
 
+/// Self-play that plays with champions follows the run's schedules between promotions, too.
+#[test]
+fn schedules_go_on_while_the_champion_stays() {
+    let folder = tempfile::tempdir().unwrap();
+    let location = folder.path().join("store").display().to_string();
+    let setup = Setup {
+        scratch: Some(folder.path().to_owned()),
+        ..Setup::default()
+    };
+    let settings = config(&[
+        "selfplay.search.visits=4",
+        "loop.later_visits=[[400, 11]]",
+        "loop.champions_only=true",
+        "loop.candidate_every_steps=1000",
+        "loop.validate_every_steps=20",
+        "loop.held_out=0.3",
+        "budget.steps=120",
+    ]);
+    tengen_run::run(&settings, &location, &setup).unwrap();
+    let store = Store::open(&location, Create::Never).unwrap();
+    let shards = store.games().list_shards(&GamesOf::SelfPlay).unwrap();
+    let games = shards.iter().flat_map(|shard| store.games().read(shard).unwrap());
+    let played: Vec<_> = games.filter(|game| game.black_model.starts_with("g000000")).collect();
+    let visits = |game: &tengen_records::GameRecord| game.plies.iter().map(|ply| ply.root_visits).max();
+    assert_eq!(visits(&played[0]), Some(4));
+    assert!(
+        played.iter().any(|game| visits(game) == Some(11)),
+        "no promotion, but positions"
+    );
+
+    // The same run has compared its predictions on held-out games with those on the window.
+    let mut validations = Vec::new();
+    tengen_metrics::read_each(&store, &mut Vec::new(), &mut |event| {
+        if let tengen_metrics::Measured::Validation(validation) = event.measured {
+            validations.push(validation);
+        }
+    })
+    .unwrap();
+    assert!(!validations.is_empty());
+    for at in &validations {
+        assert!(at.step.is_multiple_of(20) && at.held_out_games > 0, "{at:?}");
+        assert!(at.total_loss > 0.0 && at.window_total_loss > 0.0, "{at:?}");
+        assert!(
+            (0.0..=1.0).contains(&at.brier) && (0.0..=1.0).contains(&at.random_brier),
+            "{at:?}"
+        );
+    }
+    let page = std::fs::read_to_string(Path::new(&location).join("report.html")).unwrap();
+    let (_, plots) = page.split_once("Total loss on held-out games").unwrap();
+    assert!(
+        plots.split_once("</figure>").unwrap().0.contains("<svg"),
+        "the curve is drawn"
+    );
+}
+
 /// Visits double with each rejected candidate, also for self-play that plays with champions, and a later start counts
 /// the candidates that earlier ones have rejected.
 #[test]

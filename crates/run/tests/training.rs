@@ -220,6 +220,32 @@ fn training_resumes_where_the_newest_intact_checkpoint_or_else_model_was_made() 
     );
 }
 
+/// A checkpoint of a step is written once, but a trainer that waits for games goes on costing time.
+#[test]
+fn costs_are_kept_while_a_trainer_waits() {
+    let folder = TempDir::new().unwrap();
+    let run = trained(&folder);
+    let costs = |evaluations, cpu_seconds| Ledger {
+        evaluations,
+        cpu_seconds,
+        ..Ledger::default()
+    };
+    let (mut training, _) = Training::resume(&run).unwrap();
+    training.last_checkpoint(&costs(700, 60.0)).unwrap();
+    assert_eq!(resumed(&run), (15, 700));
+    let mut limited = open(&folder);
+    limited.config.budget.cpu_seconds = 120.0;
+    limited.config.budget.minutes = 0.0;
+    assert_eq!(limited.progress().unwrap().spent, 0.5);
+    damage(&run, "costs.json");
+    assert_eq!(resumed(&run), (15, 300), "the checkpoint has costs, too");
+    assert_eq!(limited.progress().unwrap().spent, 0.0);
+    // The costs of a later step say nothing about an earlier one.
+    training.last_checkpoint(&costs(800, 60.0)).unwrap();
+    damage(&run, "checkpoints/000000015/trainer.json");
+    assert_eq!(resumed(&open(&folder)), (10, 200));
+}
+
 #[test]
 fn a_damaged_description_of_the_newest_model_stops_no_training() {
     let folder = TempDir::new().unwrap();

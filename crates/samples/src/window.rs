@@ -14,7 +14,7 @@ const MAX_DAMAGED_SHARE: f64 = 0.01;
 #[derive(Copy, Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct WindowConfig {
-    /// Positions that are always in the window, newest first. 1 or more; usually 3000 on 5x5, 10000 on 9x9. A larger
+    /// Positions that are always in the window, newest first. 1 or more; usually 3000 on 5x5, 40000 on 9x9. A larger
     /// base forgets less but learns more slowly from the newest games.
     pub base_positions: u64,
     /// Share of all positions ever published that is added to the base, 0 to 1. Usually 0.12.

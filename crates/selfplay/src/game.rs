@@ -150,7 +150,9 @@ impl Game {
                     false => config.noise_at(terms.positions, terms.spent),
                 });
                 let visits = self.visits(settings, run, terms.visits);
-                match config.tree_reuse {
+                // A tree that was only asked for the komi has nothing to keep, but it has its noise.
+                let has_searched = self.plies.len() > usize::from(self.opening_plies);
+                match config.tree_reuse && has_searched {
                     true => drop(search.follow(&self.position, komi, visits, rng)),
                     false => search.restart(&self.position, komi, visits, rng),
                 }

@@ -43,7 +43,9 @@ fn check_of(path: &str) -> Option<Check> {
         ["promotions", _] => Some(has_known_keys::<Promotion>),
         ["models", _, "model.json"] => Some(has_known_keys::<StoredInfo>),
         ["checkpoints", _, "checkpoint.json"] => Some(has_known_keys::<Manifest>),
-        ["in_flight.json" | "spec.json" | "result.json"] | ["summaries" | "notes" | "tuned", _] => Some(is_object),
+        ["in_flight.json" | "costs.json" | "spec.json" | "result.json"] | ["summaries" | "notes" | "tuned", _] => {
+            Some(is_object)
+        }
         ["in_flight", name] if name.ends_with(".json") => Some(is_object),
         ["matches", _, "notes", _] => Some(is_object),
         ["configs" | "imports", _] => Some(has_its_hash),

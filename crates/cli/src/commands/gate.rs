@@ -39,7 +39,7 @@ pub(crate) struct Args {
 #[derive(Serialize)]
 struct Done {
     champion: Option<String>,
-    verdicts: Vec<tengen_report::metrics::Gate>,
+    verdicts: Vec<tengen_metrics::Gate>,
 }
 
 /// Decides on the newest candidate or, with `--follow`, on one after another.
@@ -71,7 +71,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
 }
 
 /// Prints what the gate has decided.
-fn print(run: &Opened, verdicts: Vec<tengen_report::metrics::Gate>, args: &Args) -> anyhow::Result<()> {
+fn print(run: &Opened, verdicts: Vec<tengen_metrics::Gate>, args: &Args) -> anyhow::Result<()> {
     let champion = run
         .store
         .models()

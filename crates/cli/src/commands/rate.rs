@@ -11,7 +11,7 @@ use tengen_matches::{
     Anchor, Asked, Entrant, Pairing, Row, Standing, gnu_go, meet_models, reject_twins, run_models, successive,
     usual_anchors,
 };
-use tengen_report::metrics::{self, Event, Measured, Metrics};
+use tengen_metrics::{Event, Measured, Metrics};
 use tengen_rules::{Komi, Size};
 use tengen_store::{Create, Store};
 
@@ -149,7 +149,7 @@ fn play(matches: &Matches<'_>, models: usize) -> anyhow::Result<Vec<Pairing>> {
 
 /// Records the ratings in the run's metrics, where the report finds them.
 fn record(standing: &Standing, store: &Store) -> anyhow::Result<()> {
-    let elapsed = metrics::elapsed_seconds(store)?;
+    let elapsed = tengen_metrics::elapsed_seconds(store)?;
     let scratch = || tengen_store::scratch_folder(store.location());
     let folder = store.local_path().map_or_else(scratch, Path::to_owned);
     let metrics = Metrics::of(store, &folder).context("cannot record the ratings")?;
@@ -172,7 +172,7 @@ fn rating_of(row: &Row, elo: f64) -> Measured {
         row.elo_high.unwrap_or(f64::INFINITY),
     );
     match &row.model_id {
-        Some(model_id) => Measured::Rating(metrics::Rating {
+        Some(model_id) => Measured::Rating(tengen_metrics::Rating {
             model_id: model_id.clone(),
             elo,
             low,
@@ -181,7 +181,7 @@ fn rating_of(row: &Row, elo: f64) -> Measured {
             cpu_seconds: row.cpu_seconds.unwrap_or(0.0),
             anchored: true,
         }),
-        None => Measured::Anchor(metrics::Anchor {
+        None => Measured::Anchor(tengen_metrics::Anchor {
             name: row.name.clone(),
             elo,
             low,

@@ -9,8 +9,8 @@ use crate::output::{json, result, say, usage};
 
 /// Write a self-contained HTML page about a store: curves, verdicts, costs and replayable games
 ///
-/// With several stores, the page has the losses, ratings, and gates of all runs on common axes, and how their
-/// configurations differ. `tengen serve` shows both kinds of pages live.
+/// For the folder of a match or a tournament, the page has the result. With several stores, it has the losses, ratings,
+/// and gates of all runs on common axes, and how their configurations differ. `tengen serve` shows all of these live.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   tengen report --store data/runs/demo

@@ -67,6 +67,21 @@ fn the_folder_holds_the_whole_match() {
         assert_eq!((&game["legal"], &game["over"]), (&true.into(), &true.into()));
         assert_eq!(game["result"], game["claimed"]);
     }
+    // The report is about the match, not about a run.
+    let page = folder.path().join("page.html");
+    let report = ["report", "--store", text, "--out", page.to_str().unwrap()];
+    assert_eq!(tengen(&report).code, 0);
+    let html = std::fs::read_to_string(&page).unwrap();
+    let (a, b) = (result["a"].as_str().unwrap(), result["b"].as_str().unwrap());
+    let (points, games) = (result["a_points"].as_f64().unwrap(), "4 games");
+    let (heading, cell) = (format!("<h1>{a} against {b}</h1>"), format!("<td>{points}</td>"));
+    for part in [heading.as_str(), &cell, games, "Score so far"] {
+        assert!(html.contains(part), "{part}: {html}");
+    }
+    assert!(
+        !html.contains("Models and their cost") && !html.contains("No data yet"),
+        "{html}"
+    );
     // The same command finds everything played; a different one is rejected.
     let again = quick(&["--games", "4", "--out", text]);
     assert_eq!((again.code, &again.stdout), (0, &answer.stdout), "{}", again.stderr);

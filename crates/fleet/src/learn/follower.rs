@@ -2,8 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-use tengen_report::metrics::{Measured, Metrics, Selfplay, Train};
-use tengen_run::{Ledger, Opened, Training, Warnings};
+use tengen_health::Warnings;
+use tengen_metrics::{Measured, Metrics, Selfplay, Train, Warning};
+use tengen_run::{Ledger, Opened, Training};
 use tengen_store::Operations;
 use tengen_trainer::Losses;
 
@@ -165,9 +166,10 @@ impl Follower {
         let Some(metrics) = &self.metrics else { return Ok(()) };
         if let Some(comparison) = training.validate_if_due()? {
             metrics.note(ledger.elapsed_seconds, Measured::Validation(comparison.event()));
-            self.warnings
-                .look(&comparison)
-                .for_each(|warning| run.watch.say(&warning));
+            for text in self.warnings.look(&comparison) {
+                run.watch.say(&text);
+                metrics.note(ledger.elapsed_seconds, Measured::Warning(Warning { text }));
+            }
         }
         let Some(losses) = losses else { return Ok(()) };
         if self.pace.since.elapsed() >= METRICS_EVERY {

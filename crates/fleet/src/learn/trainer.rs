@@ -119,7 +119,10 @@ impl<'a> Trainer<'a> {
             match self.plan.next(&self.training)? {
                 Next::Stop => break,
                 Next::Look => self.training.take_in_together(self.follower.fresh())?,
-                Next::Wait => std::thread::sleep(WAIT),
+                Next::Wait => {
+                    std::thread::sleep(WAIT);
+                    self.save_if_due()?;
+                }
                 Next::Step => self.step(progress)?,
             }
         }
@@ -128,6 +131,15 @@ impl<'a> Trainer<'a> {
             self.losses = Some(last);
         }
         Ok(())
+    }
+
+    /// Saves the costs of a trainer that waits for games.
+    fn save_if_due(&mut self) -> anyhow::Result<()> {
+        let ledger = self.costs.read(self.follower.herald.as_ref());
+        match self.is_first && !self.follower.is_replaced {
+            true => self.training.checkpoint_if_due(|| ledger),
+            false => Ok(()),
+        }
     }
 
     /// Trains one step, then publishes and saves whatever is due.
@@ -154,7 +166,7 @@ impl<'a> Trainer<'a> {
     fn close(&mut self, failures: &Failures) {
         let ledger = self.costs.read(self.follower.herald.as_ref());
         // A replaced trainer must not write anymore.
-        if self.made() > 0 && !self.follower.is_replaced {
+        if (self.made() > 0 || self.goal.follow && self.is_first) && !self.follower.is_replaced {
             failures.catch("writing the last checkpoint", || self.training.last_checkpoint(&ledger));
         }
         // Without workers, any training at all gives a result.

@@ -1,7 +1,8 @@
 //! Curves of self-play: its games, and its speed.
 
+use tengen_metrics::{Selfplay, Train};
+
 use super::Curves;
-use crate::metrics::{Selfplay, Train};
 use crate::plot::{Axis, Plot, Series, Shape, Tone};
 
 impl Curves<'_> {

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use tengen_metrics::{Anchor, Event, Gate, Measured, Rating};
+
 use super::Curves;
-use crate::metrics::{Anchor, Event, Gate, Measured, Rating};
 use crate::plot::{Axis, Plot, Series, Shape, Tone};
 
 impl Curves<'_> {
@@ -168,7 +169,7 @@ pub(crate) fn newest_ratings(events: &[Event]) -> Vec<Rating> {
 mod tests {
     use super::super::tests::events;
     use super::*;
-    use crate::metrics::Model;
+    use tengen_metrics::Model;
 
     fn rating(model_id: &str, elo: f64) -> Rating {
         Rating {

@@ -1,7 +1,8 @@
 //! Curves of training: losses, and how well the network predicts games.
 
+use tengen_metrics::{Train, Validation};
+
 use super::Curves;
-use crate::metrics::{Train, Validation};
 use crate::plot::{Axis, Plot, Series, Shape, Tone};
 
 impl Curves<'_> {
@@ -71,9 +72,16 @@ impl Curves<'_> {
         };
         vec![
             plot(
-                "Policy loss on held-out games",
+                "Total loss on held-out games",
                 "Held-out games are never trained on. If their loss rises above that on the window, the network \
                  remembers games instead of learning from them.",
+                Axis::new("loss"),
+                |at| at.total_loss,
+                |at| at.window_total_loss,
+            ),
+            plot(
+                "Policy loss on held-out games",
+                "Cross-entropy of the search's policy targets.",
                 Axis::new("loss, nats"),
                 |at| at.policy_loss,
                 |at| at.window_policy_loss,
@@ -84,6 +92,20 @@ impl Curves<'_> {
                 Axis::new("loss, nats"),
                 |at| at.value_loss,
                 |at| at.window_value_loss,
+            ),
+            plot(
+                "Margin loss on held-out games",
+                "Cross-entropy of the final margin.",
+                Axis::new("loss, nats"),
+                |at| at.margin_loss,
+                |at| at.window_margin_loss,
+            ),
+            plot(
+                "Ownership loss on held-out games",
+                "Of the expected owner of every point at the end, as in training.",
+                Axis::new("loss per point"),
+                |at| at.ownership_loss,
+                |at| at.window_ownership_loss,
             ),
             plot(
                 "First moves that agree with the search",

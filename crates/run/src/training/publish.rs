@@ -6,6 +6,7 @@ use tengen_config::Ledger;
 use tengen_model::{CostLedger, Model, ModelId, Provenance, Weights};
 use tengen_store::CheckpointFiles;
 
+use super::costs::Costs;
 use super::{Guard, Training};
 use crate::fair_komi::{fair_komi, state_fair_komi};
 use crate::opened::{Opened, name_damaged, publish_model};
@@ -119,6 +120,9 @@ impl Training {
         self.store
             .checkpoints()
             .put_if(self.steps(), &files, || self.allowed())?;
+        self.allowed()?;
+        let (step, ledger) = (self.steps(), *ledger);
+        Costs { step, ledger }.write(&self.store)?;
         let kept = self.config.loop_config.checkpoints_kept;
         name_damaged(&self.store.checkpoints().prune(kept)?.damaged);
         self.checkpointed = Instant::now();

@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use anyhow::Context;
 use tengen_config::{Ledger, RunConfig};
+use tengen_health::RandomGames;
 use tengen_model::{Model, ModelId, ModelInfo, Weights};
 use tengen_network::DeviceChoice;
 use tengen_reanalysis::Refreshed;
@@ -13,11 +14,11 @@ use tengen_selfplay::FairKomi;
 use tengen_store::{CheckpointFiles, ShardInfo};
 use tengen_trainer::Trainer;
 
+use super::costs::Costs;
 use super::publish::{CONFIG_FILE, LEDGER_FILE};
 use super::{Training, listing};
 use crate::fair_komi::stated;
 use crate::opened::{Opened, name_damaged};
-use crate::random_games::random_games;
 
 impl Training {
     /// Resumes from the store's newest intact checkpoint. Without one, continues from the newest model, or starts with
@@ -43,6 +44,8 @@ impl Training {
                 .with_context(|| format!("cannot resume from checkpoint {step} of {}", store.location()))?,
             None => without_checkpoint(run)?,
         };
+        let later = Costs::read(store)?.filter(|costs| checkpoint.is_some() && costs.step == trainer.steps());
+        let ledger = later.map_or(ledger, |costs| costs.ledger);
         let kept = checkpoint.as_ref().and_then(|(_, files)| files.get(CONFIG_FILE));
         let earlier_config = match kept {
             Some(bytes) => comparable(toml::from_slice(bytes)),
@@ -82,7 +85,7 @@ impl Training {
             loader: source.loader(store),
             refreshed,
             source,
-            random: random_games(&config.sizes()?, config.rules, config.seed)?,
+            random: RandomGames::new(&config.sizes()?, config.rules, config.seed)?,
             shards: Vec::new(),
             window: Window::select(&[], config.window),
             positions: listing.pruned.positions,

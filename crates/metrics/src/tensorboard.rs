@@ -96,7 +96,7 @@ impl Message {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::metrics::{Measured, Rating};
+    use crate::{Measured, Rating};
 
     /// Written by the record writer of the Python package `tensorboard` 2.21 from the same two messages.
     const OFFICIAL: &str = concat!(

@@ -1,19 +1,16 @@
 //! Detects memorization: compares the network's predictions on held-out games, which are never trained on, with those
 //! on the training window.
 
-use tengen_report::metrics;
 use tengen_trainer::Validation;
 
 use crate::random_games::Blindness;
 
-/// Positions of each kind per validation.
-pub(crate) const SAMPLES: usize = 512;
-
 /// Fewer held-out games than this say more about themselves than about the network.
 const MIN_GAMES: usize = 3;
 
-/// Validations before the first warning.
-const MIN_LOOKS: u32 = 5;
+/// Validations before the first warning, and training steps before it.
+const MIN_LOOKS: u32 = 3;
+const MIN_STEP: u64 = 500;
 
 /// Weight of the newest figure in a running mean.
 const RATE: f64 = 0.2;
@@ -30,17 +27,18 @@ const CHANCE: f64 = 0.65;
 /// One comparison of the network's predictions.
 #[derive(Clone, Copy, Debug)]
 pub struct Comparison {
-    pub(crate) step: u64,
+    /// The training step.
+    pub step: u64,
     /// On positions of held-out games.
-    pub(crate) held_out: Validation,
+    pub held_out: Validation,
     /// On positions of the training window.
-    pub(crate) window: Validation,
+    pub window: Validation,
     /// Brier score at the end of random games.
-    pub(crate) random_brier: f64,
+    pub random_brier: f64,
     /// Held-out games in the window.
-    pub(crate) games: usize,
+    pub games: usize,
     /// Positions of those games.
-    pub(crate) positions: u64,
+    pub positions: u64,
 }
 
 impl Comparison {
@@ -49,10 +47,25 @@ impl Comparison {
         self.held_out.losses.total / self.window.losses.total - 1.0
     }
 
+    /// The comparison in one line for the screen; at most 68 characters for usual figures.
+    pub fn in_words(&self) -> String {
+        let held_out = &self.held_out;
+        let decimals = usize::from(held_out.margin_error < 9.95);
+        format!(
+            "loss {:.2} (window {:.2}), top-1 {:.0}%, Brier {:.2}, ECE {:.2}, margin {:.decimals$}",
+            held_out.losses.total,
+            self.window.losses.total,
+            100.0 * held_out.policy_top1,
+            held_out.brier,
+            held_out.calibration_error,
+            held_out.margin_error
+        )
+    }
+
     /// The comparison as an event for the run's metrics.
-    pub fn event(&self) -> metrics::Validation {
+    pub fn event(&self) -> tengen_metrics::Validation {
         let (held_out, window) = (&self.held_out, &self.window);
-        metrics::Validation {
+        tengen_metrics::Validation {
             step: self.step,
             held_out_games: self.games as u64,
             held_out_positions: self.positions,
@@ -92,7 +105,7 @@ impl Warnings {
         let remembers = self.remembering.look(comparison);
         remembers
             .into_iter()
-            .chain(self.blindness.look(comparison.random_brier))
+            .chain(self.blindness.look(comparison.step, comparison.random_brier))
     }
 }
 
@@ -106,11 +119,12 @@ pub(crate) struct Alarm {
 }
 
 impl Alarm {
-    /// Records a figure. True the first time that the mean of at least `min_looks` figures reaches `limit`.
-    pub(crate) fn rings(&mut self, figure: f64, min_looks: u32, limit: f64) -> bool {
+    /// Records a figure. True the first time that the mean of at least [`MIN_LOOKS`] figures reaches `limit`, unless it
+    /// is `too_early`.
+    pub(crate) fn rings(&mut self, figure: f64, too_early: bool, limit: f64) -> bool {
         self.looks += 1;
         self.mean += (figure - self.mean) * RATE.max(1.0 / f64::from(self.looks));
-        let rings = !self.has_rung && self.looks >= min_looks && self.mean >= limit;
+        let rings = !self.has_rung && !too_early && self.looks >= MIN_LOOKS && self.mean >= limit;
         self.has_rung |= rings;
         rings
     }
@@ -129,7 +143,10 @@ impl Remembering {
         if comparison.games < MIN_GAMES || !gap.is_finite() {
             return None;
         }
-        if !self.gap.rings(gap, MIN_LOOKS, warn_from(comparison.games)) {
+        if !self
+            .gap
+            .rings(gap, comparison.step < MIN_STEP, warn_from(comparison.games))
+        {
             return None;
         }
         Some(format!(
@@ -166,7 +183,7 @@ mod tests {
             margin_error: 3.0,
         };
         Comparison {
-            step: 100,
+            step: 500,
             held_out: validation(held_out),
             window: validation(window),
             random_brier: 0.1,
@@ -183,7 +200,16 @@ mod tests {
     #[test]
     fn a_gap_that_stays_wide_is_told_once() {
         assert_eq!(warnings(&comparison(2.8, 2.0, 50), 40), 1);
-        assert_eq!(warnings(&comparison(2.8, 2.0, 50), 4), 0, "a few looks prove nothing");
+        assert_eq!(warnings(&comparison(2.8, 2.0, 50), 2), 0, "a few looks prove nothing");
+        let early = Comparison {
+            step: 499,
+            ..comparison(2.8, 2.0, 50)
+        };
+        assert_eq!(
+            warnings(&early, 40),
+            0,
+            "a network that has hardly trained proves nothing"
+        );
         assert_eq!(warnings(&comparison(2.6, 2.0, 2000), 40), 1);
         assert_eq!(
             warnings(&comparison(2.6, 2.0, 20), 40),
@@ -193,6 +219,19 @@ mod tests {
         assert_eq!(warnings(&comparison(2.4, 2.0, 50), 40), 0, "a narrow gap is usual");
         assert_eq!(warnings(&comparison(3.6, 2.0, 2), 40), 0, "too few games");
         assert_eq!(warnings(&comparison(f64::NAN, 2.0, 50), 40), 0);
+    }
+
+    #[test]
+    fn the_screen_shows_all_figures_in_eighty_columns() {
+        let mut comparison = comparison(2.345, 2.2, 50);
+        let words = comparison.in_words();
+        assert_eq!(
+            words,
+            "loss 2.35 (window 2.20), top-1 50%, Brier 0.20, ECE 0.10, margin 3.0"
+        );
+        comparison.held_out.margin_error = 12.3;
+        assert!(comparison.in_words().ends_with("margin 12"));
+        assert!(words.len() + "  held out  ".len() <= 80);
     }
 
     #[test]

@@ -35,6 +35,8 @@ pub enum Measured {
     Rating(Rating),
     /// The strength of a player that is not part of the run, on the scale of the anchored ratings.
     Anchor(Anchor),
+    /// A sign that training or self-play goes wrong.
+    Warning(Warning),
 }
 
 /// A value that may be unknown: absent from a line of an older version, or null because JSON has no NaN.
@@ -401,6 +403,13 @@ pub struct Start {
     pub differences: Vec<String>,
 }
 
+/// A sign that training or self-play goes wrong, such as games that are remembered instead of learned from.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Warning {
+    /// The warning in one sentence, as the user saw it.
+    pub text: String,
+}
+
 /// The strength of a player that is not part of the run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(default)]
@@ -458,6 +467,7 @@ impl Event {
             Measured::Model(_) => "model",
             Measured::Rating(_) => "rating",
             Measured::Anchor(_) => "anchor",
+            Measured::Warning(_) => "warning",
         }
     }
 
@@ -468,7 +478,9 @@ impl Event {
             Measured::Train(train) => train.step,
             Measured::Validation(validation) => validation.step,
             Measured::Selfplay(selfplay) => selfplay.games,
-            Measured::Start(_) | Measured::Gate(_) | Measured::Anchor(_) => self.elapsed_seconds.max(0.0) as u64,
+            Measured::Start(_) | Measured::Gate(_) | Measured::Anchor(_) | Measured::Warning(_) => {
+                self.elapsed_seconds.max(0.0) as u64
+            }
             Measured::Model(model) => model.step,
             Measured::Rating(rating) => rating.evaluations,
         }
@@ -490,7 +502,7 @@ impl Event {
                 scalars
             }
             // Curves have one name per figure, but there are several anchors.
-            Measured::Anchor(_) => Vec::new(),
+            Measured::Anchor(_) | Measured::Warning(_) => Vec::new(),
         }
     }
 }

@@ -11,7 +11,7 @@ mod event;
 mod tensorboard;
 
 pub use event::{
-    Anchor, Event, Gate, GpuBucket, Measured, Model, Rating, Selfplay, Start, Train, Validation, WorkerSeconds,
+    Anchor, Event, Gate, GpuBucket, Measured, Model, Rating, Selfplay, Start, Train, Validation, Warning, WorkerSeconds,
 };
 
 use std::fs::{self, File, OpenOptions};
@@ -60,7 +60,7 @@ impl Metrics {
     }
 
     /// Creates this process's two files in `metrics/` of `store_folder`, and that folder if needed.
-    pub(crate) fn open(store_folder: &Path) -> anyhow::Result<Metrics> {
+    fn open(store_folder: &Path) -> anyhow::Result<Metrics> {
         let folder = store_folder.join(FOLDER);
         let about = || format!("cannot create the metrics files in {}", folder.display());
         fs::create_dir_all(&folder).with_context(about)?;
@@ -130,7 +130,7 @@ pub fn elapsed_seconds(store: &Store) -> anyhow::Result<f64> {
 ///
 /// # Errors
 /// If the store or a file in it exists but cannot be read.
-pub(crate) fn read_each(store: &Store, problems: &mut Vec<String>, take: &mut dyn FnMut(Event)) -> anyhow::Result<()> {
+pub fn read_each(store: &Store, problems: &mut Vec<String>, take: &mut dyn FnMut(Event)) -> anyhow::Result<()> {
     match store.local_path() {
         Some(folder) => each_local_line(folder, &mut |line| {
             Event::from_json(line).into_iter().for_each(&mut *take)

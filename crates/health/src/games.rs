@@ -20,17 +20,17 @@ const SMALLEST_AREA: usize = 25;
 
 /// What the newest games look like; shares are 0 to 1, and NaN without games.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Signs {
+pub struct Signs {
     /// Passes among all plies played by the network, without the two that end a game.
-    pub(crate) passes: f64,
+    pub passes: f64,
     /// Games that two passes ended within a third of the board's area in plies.
-    pub(crate) early_ends: f64,
+    pub early_ends: f64,
     /// Games that reached the ply limit.
-    pub(crate) unfinished: f64,
+    pub unfinished: f64,
     /// Mean length in areas of the board.
-    pub(crate) length: f64,
-    /// Distinct first ten plies among all games.
-    pub(crate) openings: f64,
+    pub length: f64,
+    /// Distinct first ten plies among all games, without those that took over all ten from another game.
+    pub openings: f64,
 }
 
 /// Whether the signs are alarming, and the warning in that case.
@@ -39,7 +39,7 @@ type Alarm = (fn(&Signs) -> bool, fn(&Signs) -> String);
 /// Healthy runs of 5x5 and 9x9 had at most 9% passes, 8% early ends, 6% unfinished games, lengths of 1.3 to 2.1 areas,
 /// and at least 67% distinct openings on 5x5, 99% on 9x9. Without noise but with random plies in half of the games, 5x5
 /// had 45%.
-const ALARMS: [Alarm; 5] = [
+const ALARMS: [Alarm; 6] = [
     (
         |signs| signs.passes > 0.25,
         |signs| {
@@ -81,6 +81,16 @@ const ALARMS: [Alarm; 5] = [
         },
     ),
     (
+        |signs| signs.length < 0.5,
+        |signs| {
+            format!(
+                "games of self-play last only {:.1} times the area of the board: players end them before anything is \
+                 decided; widen selfplay.komi.spread or raise selfplay.opening.random_share",
+                signs.length
+            )
+        },
+    ),
+    (
         |signs| signs.openings < 0.35,
         |signs| {
             format!(
@@ -94,7 +104,7 @@ const ALARMS: [Alarm; 5] = [
 
 /// The newest games, and which alarms were raised.
 #[derive(Default)]
-pub(crate) struct Health {
+pub struct Health {
     games: VecDeque<Facts>,
     seen: u64,
     warned: [bool; ALARMS.len()],
@@ -110,8 +120,8 @@ struct Facts {
     length: usize,
     early_end: bool,
     unfinished: bool,
-    /// The first plies.
-    opening: Vec<Move>,
+    /// The first plies; `None` if the game did not choose them itself.
+    opening: Option<Vec<Move>>,
 }
 
 impl Facts {
@@ -125,16 +135,17 @@ impl Facts {
             plies: played.len(),
             passes: played.iter().filter(|ply| ply.mv == Move::Pass).count(),
             length: game.plies.len(),
-            early_end: two_passes && 3 * own.len() < area,
+            early_end: two_passes && 3 * game.plies.len() < area,
             unfinished: game.end_reason == EndReason::PlyLimit,
-            opening: game.plies.iter().take(OPENING).map(|ply| ply.mv).collect(),
+            opening: (usize::from(game.opening_plies) < OPENING)
+                .then(|| game.plies.iter().take(OPENING).map(|ply| ply.mv).collect()),
         }
     }
 }
 
 impl Health {
     /// Records a game that has just ended. Returns new warnings; each is given once.
-    pub(crate) fn take(&mut self, game: &GameRecord) -> Vec<String> {
+    pub fn take(&mut self, game: &GameRecord) -> Vec<String> {
         if game.size.area() < SMALLEST_AREA {
             return Vec::new();
         }
@@ -159,17 +170,18 @@ impl Health {
     }
 
     /// What the newest games look like.
-    pub(crate) fn signs(&self) -> Signs {
+    pub fn signs(&self) -> Signs {
         let count = self.games.len() as f64;
         let share = |is: fn(&Facts) -> bool| self.games.iter().filter(|game| is(game)).count() as f64 / count;
         let sum = |figure: fn(&Facts) -> f64| self.games.iter().map(figure).sum::<f64>();
-        let distinct: BTreeSet<&Vec<Move>> = self.games.iter().map(|game| &game.opening).collect();
+        let openings: Vec<&Vec<Move>> = self.games.iter().filter_map(|game| game.opening.as_ref()).collect();
+        let distinct: BTreeSet<&&Vec<Move>> = openings.iter().collect();
         Signs {
             passes: sum(|game| game.passes as f64) / sum(|game| game.plies as f64),
             early_ends: share(|game| game.early_end),
             unfinished: share(|game| game.unfinished),
             length: sum(|game| game.length as f64 / game.area as f64) / count,
-            openings: distinct.len() as f64 / count,
+            openings: distinct.len() as f64 / openings.len() as f64,
         }
     }
 }
@@ -211,9 +223,23 @@ mod tests {
         let games = random_games(5, 300);
         let of = |number: u64| games[number as usize % 300].clone();
         let told = warnings(&mut |number| pass_after(of(number), 4));
-        assert_eq!(told.len(), 1, "{told:?}");
+        assert_eq!(told.len(), 2, "{told:?}");
         assert!(
             told[0].contains("100% of the games of self-play end by two early passes"),
+            "{told:?}"
+        );
+        assert!(told[1].contains("last only 0.2 times the area"), "{told:?}");
+        let told = warnings(&mut |number| pass_after(of(number), 10));
+        assert_eq!(told.len(), 1, "{told:?}");
+        assert!(told[0].contains("last only 0.5 times the area"), "{told:?}");
+        let told = warnings(&mut |number| {
+            let mut game = of(number);
+            let plies = game.plies.clone();
+            game.plies.extend(plies.iter().cloned().cycle().take(80));
+            game
+        });
+        assert!(
+            told[0].contains("times the area of the board: players fill"),
             "{told:?}"
         );
         let told = warnings(&mut |_| GameRecord {
@@ -236,6 +262,23 @@ mod tests {
             game
         });
         assert!(told[0].contains("are passes before the end"), "{told:?}");
+    }
+
+    #[test]
+    fn forks_raise_no_alarm() {
+        let games = random_games(5, 300);
+        // Nine of ten games go on from the same position near the end of a game.
+        let told = warnings(&mut |number| {
+            let parent = &games[0];
+            match number % 10 {
+                0 => games[number as usize % 300].clone(),
+                _ => GameRecord {
+                    opening_plies: u16::try_from(parent.plies.len() - 4).expect("a short game"),
+                    ..parent.clone()
+                },
+            }
+        });
+        assert_eq!(told, Vec::<String>::new());
     }
 
     #[test]
