@@ -29,7 +29,7 @@ pub struct Signs {
     pub unfinished: f64,
     /// Mean length in areas of the board.
     pub length: f64,
-    /// Distinct first ten plies among all games, without those that took over all ten from another game.
+    /// Distinct first ten plies among the games that chose at least one of them themselves.
     pub openings: f64,
 }
 

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use anyhow::Context;
 use maud::{Markup, html};
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 
 use tengen_store::{Store, unseal};
 
@@ -14,12 +14,26 @@ use crate::numbers::{counted, elo_estimate};
 /// Bins of the plot of margins.
 const BINS: usize = 24;
 
-/// The matches in a folder of a match or a tournament; at least one.
-pub(super) struct Contest(Vec<Match>);
+/// The matches in the folder of a match or a tournament.
+pub(super) struct Contest {
+    /// The matches that are over.
+    over: Vec<Match>,
+    /// The players of the matches that are not, as given on the command line.
+    open: Vec<Spec>,
+}
+
+/// The players of a match as they were given on the command line.
+#[derive(Deserialize)]
+struct Spec {
+    a: String,
+    b: String,
+}
 
 /// What the page shows of the result of a match between A and B.
 #[derive(Deserialize)]
 struct Match {
+    #[serde(skip)]
+    spec: Option<Spec>,
     a: String,
     b: String,
     size: String,
@@ -40,7 +54,6 @@ struct Match {
     distinct_games: Option<usize>,
     mean_a_margin: Option<f64>,
     mean_plies: f64,
-    stopped: bool,
     game_list: Vec<Game>,
 }
 
@@ -66,39 +79,66 @@ struct Game {
     a_points: Option<f64>,
 }
 
-/// The results in the folder of a match or a tournament; `None` if it is another kind of store, or if no match is over.
+/// The matches in the folder of a match or a tournament; `None` if it is another kind of store. Adds a sentence to
+/// `problems` for each match that cannot be read.
 ///
 /// # Errors
-/// If they cannot be read.
-pub(super) fn read(store: &Store) -> anyhow::Result<Option<Contest>> {
-    let mut paths = vec!["result.json".to_owned()];
+/// If the store cannot be listed or read.
+pub(super) fn read(store: &Store, problems: &mut Vec<String>) -> anyhow::Result<Option<Contest>> {
+    let mut folders = vec![String::new()];
     if store.run_info()?.is_none() {
         let ids = store.matches().list()?;
-        paths.extend(ids.iter().map(|id| format!("matches/{id}/result.json")));
+        let matches = ids.iter().filter(|id| !id.starts_with("gate-"));
+        folders.extend(matches.map(|id| format!("matches/{id}/")));
     }
-    let mut matches = Vec::new();
-    for path in paths {
-        if let Some(bytes) = store.files().get(&path)? {
-            let result = serde_json::from_slice(&unseal(&path, &bytes)?);
-            matches.push(result.with_context(|| format!("expected the result of a match in {path}"))?);
+    let (mut over, mut open) = (Vec::new(), Vec::new());
+    for folder in folders {
+        let spec: Option<Spec> = document(store, &format!("{folder}spec.json"), problems)?;
+        let result: Option<Match> = document(store, &format!("{folder}result.json"), problems)?;
+        match result {
+            Some(result) => over.push(Match { spec, ..result }),
+            None => open.extend(spec),
         }
     }
-    Ok((!matches.is_empty()).then_some(Contest(matches)))
+    let is_contest = !over.is_empty() || !open.is_empty();
+    Ok(is_contest.then_some(Contest { over, open }))
+}
+
+/// A JSON file of a match; `None` if there is none or, with a sentence about it, if it cannot be read.
+fn document<T: DeserializeOwned>(store: &Store, path: &str, problems: &mut Vec<String>) -> anyhow::Result<Option<T>> {
+    let Some(bytes) = store.files().get(path)? else {
+        return Ok(None);
+    };
+    let read = unseal(path, &bytes).map_err(|error| error.to_string());
+    match read.and_then(|json| serde_json::from_slice(&json).map_err(|error| format!("{path}: {error}"))) {
+        Ok(document) => Ok(Some(document)),
+        Err(reason) => {
+            problems.push(format!("A match could not be read: {reason}"));
+            Ok(None)
+        }
+    }
 }
 
 impl Contest {
     /// Who played, for the title of the page.
     pub(super) fn name(&self) -> String {
-        match self.0.as_slice() {
-            [result] => format!("{} against {}", result.a, result.b),
+        match (self.over.as_slice(), self.open.as_slice()) {
+            ([result], []) => {
+                let [a, b] = self.names(result);
+                format!("{a} against {b}")
+            }
+            ([], [spec]) => format!("{} against {}, in progress", spec.a, spec.b),
+            ([], _) => "A tournament in progress".to_owned(),
             _ => format!("{} players against each other", self.players().len()),
         }
     }
 
     /// The conditions, for the line under the title.
     pub(super) fn about(&self) -> Vec<String> {
-        let result = &self.0[0];
-        let games: usize = self.0.iter().map(|result| result.game_list.len()).sum();
+        let Some(result) = self.over.first() else {
+            return Vec::new();
+        };
+        let games: usize = self.over.iter().map(|result| result.game_list.len()).sum();
         let mut about = vec![
             result.size.clone(),
             format!("komi {}", result.komi),
@@ -117,20 +157,44 @@ impl Contest {
 
     /// Scores and plots.
     pub(super) fn part(&self) -> Markup {
+        let all = self.over.len() + self.open.len();
         html! {
             h2 #result { "Result" }
-            @match self.0.as_slice() {
-                [result] => (result.part()),
+            @if !self.open.is_empty() {
+                p { (self.over.len()) " of " (counted(all as u64, "match")) " over so far." }
+            }
+            @match self.over.as_slice() {
+                [] => {}
+                [result] if all == 1 => (result.part(&self.names(result))),
                 _ => (self.cross_table()),
             }
         }
     }
 
+    /// The names of both players. Different players with the same name, such as one network with different visits, are
+    /// called what the command line called them.
+    fn names<'a>(&self, result: &'a Match) -> [&'a str; 2] {
+        let Some(spec) = &result.spec else {
+            return [&result.a, &result.b];
+        };
+        let everyone = || {
+            let specs = self
+                .over
+                .iter()
+                .filter_map(|result| Some((result, result.spec.as_ref()?)));
+            specs.flat_map(|(result, spec)| [(&result.a, &spec.a), (&result.b, &spec.b)])
+        };
+        let shared = |name: &String, given: &String| everyone().any(|other| other.0 == name && other.1 != given);
+        let called = |name: &'a String, given: &'a String| if shared(name, given) { given } else { name };
+        [called(&result.a, &spec.a), called(&result.b, &spec.b)]
+    }
+
     /// The players with their points and games, the highest score first.
     fn players(&self) -> Vec<(&str, f64, usize)> {
         let mut players: BTreeMap<&str, (f64, usize)> = BTreeMap::new();
-        for result in &self.0 {
-            for (name, points) in [(&result.a, result.a_points), (&result.b, result.b_points)] {
+        for result in &self.over {
+            let points = [result.a_points, result.b_points];
+            for (name, points) in self.names(result).into_iter().zip(points) {
                 let sums = players.entry(name).or_default();
                 *sums = (sums.0 + points, sums.1 + result.games);
             }
@@ -170,10 +234,11 @@ impl Contest {
     /// The points of one player against another, of the games that both played.
     fn between(&self, player: &str, other: &str) -> String {
         let (mut points, mut games) = (0.0, 0);
-        for result in &self.0 {
-            if result.a == player && result.b == other {
+        for result in &self.over {
+            let names = self.names(result);
+            if names == [player, other] {
                 (points, games) = (points + result.a_points, games + result.games);
-            } else if result.a == other && result.b == player {
+            } else if names == [other, player] {
                 (points, games) = (points + result.b_points, games + result.games);
             }
         }
@@ -220,19 +285,19 @@ impl Game {
 }
 
 impl Match {
-    fn part(&self) -> Markup {
+    fn part(&self, names: &[&str; 2]) -> Markup {
+        let [a, b] = names;
         let (black, white) = (self.a_black, self.a_white);
         let rows = [
-            (&self.a, black, white, self.a_points),
-            (&self.b, white.of_opponent(), black.of_opponent(), self.b_points),
+            (a, black, white, self.a_points),
+            (b, white.of_opponent(), black.of_opponent(), self.b_points),
         ];
         html! {
             p {
-                "Elo of " b { (self.a) } " over " b { (self.b) } ": "
-                b { @if self.games == 0 { "unknown, no game has a result" } @else {
-                    (elo_estimate(self.elo, self.elo_low, self.elo_high))
-                } }
-                ", with the 95% interval."
+                @if self.games == 0 { "No game has a result." } @else {
+                    "Elo of " b { (a) } " over " b { (b) } " with the 95% interval: "
+                    b { (elo_estimate(self.elo, self.elo_low, self.elo_high)) }
+                }
             }
             div.card.table tabindex="0" { table {
                 tr {
@@ -249,11 +314,10 @@ impl Match {
                 } }
             } }
             p {
-                "Games take " (format!("{:.0}", self.mean_plies)) " plies on average"
+                "The mean length is " (format!("{:.0}", self.mean_plies)) " plies."
                 @if let Some(margin) = self.mean_a_margin {
-                    ", and " (self.a) " is ahead by " (format!("{margin:+.1}")) " points"
+                    " Where the board was counted, the mean margin of " (a) " is " (format!("{margin:+.1}")) " points."
                 }
-                "."
                 @for remark in self.remarks() { " " (remark) }
             }
             div.plots { (self.course().figure()) (self.margins().figure()) }
@@ -265,19 +329,16 @@ impl Match {
         let games = self.game_list.len();
         let mut remarks = Vec::new();
         if let Some(distinct) = self.distinct_games.filter(|distinct| *distinct < games) {
-            remarks.push(format!("Only {distinct} of {games} games are different."));
+            remarks.push(format!("Different games: {distinct} of {games}."));
         }
         for (count, what) in [
-            (self.faults, "lost by a fault"),
-            (self.unfinished, "unfinished"),
-            (self.void, "without effect, because an engine refused a legal move"),
+            (self.faults, "Lost by a fault"),
+            (self.unfinished, "Unfinished"),
+            (self.void, "Without effect, because an engine refused a legal move"),
         ] {
             if count > 0 {
-                remarks.push(format!("{}: {what}.", counted(count as u64, "game")));
+                remarks.push(format!("{what}: {}.", counted(count as u64, "game")));
             }
-        }
-        if self.stopped {
-            remarks.push("The match was stopped early.".to_owned());
         }
         remarks
     }

@@ -127,10 +127,7 @@ pub(super) fn read(store: &Store, replays: Replays) -> anyhow::Result<Data> {
             note.shard, note.reason
         ));
     }
-    let contest = contest::read(store).unwrap_or_else(|error| {
-        problems.push(format!("The result could not be read: {error:#}"));
-        None
-    });
+    let contest = contest::read(store, &mut problems).context("cannot read the results of matches")?;
     let About { name, facts, setup } = match &contest {
         Some(contest) => About {
             name: contest.name(),

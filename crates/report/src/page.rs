@@ -1,5 +1,7 @@
 //! The layout of the page.
 
+use std::collections::BTreeMap;
+
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use tengen_metrics::Measured;
@@ -67,7 +69,9 @@ pub(super) fn parts(data: &Data, curves: &Curves<'_>, links: &[(&str, &str)]) ->
     let top = html! {
         (header(data, curves, links))
         @for problem in data.problems.iter().chain(&broken_losses(data)) { p.warning { (problem) } }
-        @for (at, warning) in warnings(data) { p.warning { "After " (duration(at)) ": " (warning) } }
+        @for (at, warning, times) in warnings(data) {
+            p.warning { "After " (duration(at)) ": " (warning) @if times > 1 { " (" (times) " times so far)" } }
+        }
         (facts(data, curves))
         @if data.history.events.is_empty() && data.selfplay.plus(data.matches).plus(data.imported).games == 0 {
             p.card.viewer { "This store is still empty: no games and no metrics. Once the run has started, \
@@ -162,15 +166,21 @@ fn header(data: &Data, curves: &Curves<'_>, more: &[(&str, &str)]) -> Markup {
     }
 }
 
-/// The warnings of the run, each with the run time at which it came.
-fn warnings(data: &Data) -> impl Iterator<Item = (f64, &str)> {
-    data.history.events.iter().filter_map(|event| match &event.measured {
-        Measured::Warning(warning) => {
+/// The newest warning of each kind, with its run time and the number of warnings of this kind: a process that resumes a
+/// run warns again, with other figures.
+fn warnings(data: &Data) -> Vec<(f64, &str, usize)> {
+    let mut kinds: BTreeMap<String, (f64, &str, usize)> = BTreeMap::new();
+    for event in &data.history.events {
+        if let Measured::Warning(warning) = &event.measured {
             let text = warning.text.strip_prefix("warning: ").unwrap_or(&warning.text);
-            Some((event.elapsed_seconds, text))
+            let kind = text.chars().filter(|c| !c.is_ascii_digit()).collect();
+            let times = kinds.get(&kind).map_or(0, |(_, _, times)| *times);
+            kinds.insert(kind, (event.elapsed_seconds, text, times + 1));
         }
-        _ => None,
-    })
+    }
+    let mut newest: Vec<_> = kinds.into_values().collect();
+    newest.sort_by(|one, other| one.0.total_cmp(&other.0));
+    newest
 }
 
 fn broken_losses(data: &Data) -> Option<String> {

@@ -631,11 +631,22 @@ fn warnings_of_the_run_stay_on_the_page() {
     let folder = tempfile::tempdir().unwrap();
     let store = Store::open(folder.path().to_str().unwrap(), Create::Always).unwrap();
     let metrics = Metrics::of(&store, folder.path()).unwrap();
-    let text = "warning: the network <remembers> games".to_owned();
-    metrics.note(754.0, Measured::Warning(Warning { text }));
+    for (at, text) in [
+        (754.0, "warning: the network <remembers> 25% of the games"),
+        (800.0, "warning: games are short"),
+        (3661.0, "warning: the network <remembers> 31% of the games"),
+    ] {
+        let text = text.to_owned();
+        metrics.note(at, Measured::Warning(Warning { text }));
+    }
     let page = page(&store, Refresh::Never);
-    let shown = "After 12 min 34 s: the network &lt;remembers&gt; games";
-    assert!(page.contains(shown), "{page}");
+    for shown in [
+        "After 13 min 20 s: games are short</p>",
+        "After 1 h 01 min: the network &lt;remembers&gt; 31% of the games (2 times so far)</p>",
+    ] {
+        assert!(page.contains(shown), "{shown}: {page}");
+    }
+    assert!(!page.contains("25% of the games"), "an older one of its kind");
 }
 
 #[test]

@@ -18,7 +18,7 @@ use tengen_store::{Create, GamesOf, Patience, Promotion, QuarantineNote, RunInfo
 use crate::gating::rejected;
 use crate::outbox::Outbox;
 use crate::ranks::Ranks;
-use crate::training::costs::Costs;
+use crate::training::{Costs, costs_so_far};
 use crate::watch::{Silent, Watch};
 use tengen_config::{Progress, RunConfig};
 
@@ -177,13 +177,11 @@ impl Opened {
     /// If the store cannot be read.
     pub fn progress(&self) -> anyhow::Result<Progress> {
         let published = self.store.games().list(&GamesOf::SelfPlay)?.published();
-        let costs = Costs::read(&self.store)?;
+        let Costs { step, ledger } = costs_so_far(self)?;
         Ok(Progress {
             positions: published.positions,
             rejected: rejected(self)?,
-            spent: costs.map_or(0.0, |costs| {
-                self.config.budget.spent(&costs.ledger, published.games, costs.step)
-            }),
+            spent: self.config.budget.spent(&ledger, published.games, step),
         })
     }
 

@@ -1,7 +1,7 @@
 //! The trainer's side of the loop: takes in new shards, keeps the reuse ratio, provides weights, publishes models and
 //! writes checkpoints.
 
-pub(crate) mod costs;
+mod costs;
 mod publish;
 mod resume;
 
@@ -21,6 +21,9 @@ use tengen_samples::{Loader, ReadShard, SampleSource, Window};
 use tengen_selfplay::FairKomi;
 use tengen_store::{GamesListing, GamesOf, ShardInfo, Store};
 use tengen_trainer::{Losses, Trainer, TrainerError, Word};
+
+pub(crate) use costs::Costs;
+pub(crate) use resume::costs_so_far;
 
 use crate::ranks::Ranks;
 use crate::watch::Watch;
@@ -69,6 +72,8 @@ pub struct Training {
     ask_again_at: u64,
     parent: Option<String>,
     checkpointed: Instant,
+    /// The step of the last checkpoint that this process wrote.
+    saved: Option<u64>,
     /// Asked before a checkpoint becomes the newest.
     guard: Option<Guard>,
     /// Whether the warning about an oversized window was printed.

@@ -150,7 +150,7 @@ impl Game {
                     false => config.noise_at(terms.positions, terms.spent),
                 });
                 let visits = self.visits(settings, run, terms.visits);
-                // A tree that was only asked for the komi has nothing to keep, but it has its noise.
+                // The tree of a search for the komi has no visits to keep, and its noise must not be added twice.
                 let has_searched = self.plies.len() > usize::from(self.opening_plies);
                 match config.tree_reuse && has_searched {
                     true => drop(search.follow(&self.position, komi, visits, rng)),

@@ -14,8 +14,8 @@ pub type PredictorFactory = Arc<dyn Fn(usize) -> Result<Box<dyn Predictor>, Pred
 
 /// A network to use from now on, and the settings that come with it.
 ///
-/// Games in flight continue with it. An update with the current `model_id` changes only visits and komi: the predictors
-/// and evaluation caches are kept.
+/// Games in flight continue with it. An update with the current `model_id` changes all but the network: the
+/// predictors and evaluation caches are kept.
 #[derive(Clone)]
 pub struct ModelUpdate {
     /// The number of the generation, for the names of shards.

@@ -10,6 +10,7 @@
 //! promotions/000123.json                         the highest number is the champion
 //! matches/<match id>/spec.json, notes/…, games.sgf, SHA256SUMS, result.json   result.json last
 //! checkpoints/<step>/…, checkpoint.json          checkpoint.json last: it commits the checkpoint
+//! costs.json                                     what the run had cost when its last checkpoint was due; replaced
 //! changes/000001.json                            which shards were merged, pruned or imported, in order
 //! quarantine/<shard>.json, checkpoint-<step>.json   what was wrong with a damaged shard or checkpoint
 //! metrics/<utc ms>-<pid>.jsonl                   measurements of one process, one JSON line per event

@@ -43,8 +43,8 @@ pub struct TrainerConfig {
     /// Maximum Euclidean norm of the gradient over all weights (usual 5; 0 means no limit). Larger values let rare bad
     /// batches move the network further.
     pub clip_norm: f64,
-    /// Decay rate of the moving average of the weights, which plays and is published, 0 to 1 (usual 0.97 on small
-    /// boards, 0.999 in long runs). Larger values average over more steps, so the average is steadier but lags more.
+    /// Decay rate of the moving average of the weights, which plays and is published, 0 to 1 (usual 0.98 on CPUs,
+    /// 0.999 in long runs). Larger values average over more steps, so the average is steadier but lags more.
     /// Early steps decay faster, see [`TrainerConfig::average_rate_at`].
     pub average: f64,
     /// Weights of the terms of the loss.

@@ -108,7 +108,9 @@ impl Args {
                 let others = store.local_path().is_some_and(|folder| {
                     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
                     let mut names = entries.map(|entry| entry.file_name());
-                    names.any(|name| !["matches", "games", "quarantine"].contains(&name.to_string_lossy().as_ref()))
+                    names.any(|name| {
+                        !["matches", "games", "quarantine", "report.html"].contains(&&*name.to_string_lossy())
+                    })
                 });
                 if others {
                     return Err(usage(format!(

@@ -236,6 +236,26 @@ fn workers_come_and_go_and_nothing_is_lost() {
     assert_distinct(&fleet.games());
 }
 
+/// A trainer that waits for its first game costs time, which the run remembers.
+#[test]
+fn a_trainer_without_games_keeps_its_costs() {
+    let fleet = Fleet::new("steps=100");
+    let elapsed = || {
+        let costs = std::fs::read(fleet.path("costs.json")).unwrap_or_default();
+        let costs: Value = serde_json::from_slice(&costs).unwrap_or_default();
+        costs["ledger"]["elapsed_seconds"].as_f64().unwrap_or(0.0)
+    };
+    let trainer = fleet.start("train");
+    wait_until("the trainer writes costs twice", || elapsed() > 2.0);
+    send(&trainer, Signal::TERM);
+    end(trainer);
+    let before = elapsed();
+    let trainer = fleet.start("train");
+    wait_until("the next one goes on from them", || elapsed() > before + 1.0);
+    send(&trainer, Signal::TERM);
+    end(trainer);
+}
+
 #[test]
 fn a_second_trainer_stands_by_and_takes_over() {
     let fleet = Fleet::new("steps=1000000");

@@ -11,7 +11,7 @@ use tengen_store::{Store, sealed_json, unseal};
 const COSTS_FILE: &str = "costs.json";
 
 /// What a run had cost when its last checkpoint was due.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Costs {
     /// The training step of that checkpoint.
     pub(crate) step: u64,

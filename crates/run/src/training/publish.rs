@@ -106,9 +106,21 @@ impl Training {
         self.checkpoint(ledger)
     }
 
-    /// Writes a checkpoint now and deletes old ones.
+    /// Writes the costs now and, unless this process has done so, a checkpoint of the last step; deletes old ones.
     fn checkpoint(&mut self, ledger: &Ledger) -> anyhow::Result<()> {
         self.wait()?;
+        if self.saved != Some(self.steps()) {
+            self.save(ledger)?;
+        }
+        self.allowed()?;
+        let (step, ledger) = (self.steps(), *ledger);
+        Costs { step, ledger }.write(&self.store)?;
+        self.checkpointed = Instant::now();
+        Ok(())
+    }
+
+    /// Writes the checkpoint of the last step.
+    fn save(&mut self, ledger: &Ledger) -> anyhow::Result<()> {
         let mut files: CheckpointFiles = self
             .trainer
             .checkpoint()
@@ -120,12 +132,9 @@ impl Training {
         self.store
             .checkpoints()
             .put_if(self.steps(), &files, || self.allowed())?;
-        self.allowed()?;
-        let (step, ledger) = (self.steps(), *ledger);
-        Costs { step, ledger }.write(&self.store)?;
         let kept = self.config.loop_config.checkpoints_kept;
         name_damaged(&self.store.checkpoints().prune(kept)?.damaged);
-        self.checkpointed = Instant::now();
+        self.saved = Some(self.steps());
         tracing::info!("checkpoint at step {}", self.steps());
         Ok(())
     }

@@ -6,7 +6,7 @@ use std::time::Instant;
 use anyhow::Context;
 use tengen_config::{Ledger, RunConfig};
 use tengen_health::RandomGames;
-use tengen_model::{Model, ModelId, ModelInfo, Weights};
+use tengen_model::{CostLedger, Model, ModelId, ModelInfo, Weights};
 use tengen_network::DeviceChoice;
 use tengen_reanalysis::Refreshed;
 use tengen_samples::{SampleSource, Window};
@@ -95,6 +95,7 @@ impl Training {
             ask_again_at: 1,
             parent: models.last().map(ToString::to_string),
             checkpointed: Instant::now(),
+            saved: None,
             guard: None,
             warned: false,
             sound: true,
@@ -171,19 +172,39 @@ fn without_checkpoint(run: &Opened) -> anyhow::Result<(Trainer, Ledger)> {
                     run.store.location()
                 );
             }
-            let ledger = Ledger {
-                cpu_seconds: cost.cpu_seconds,
-                gpu_seconds: cost.gpu_seconds,
-                evaluations: cost.evaluations,
-                ..Ledger::default()
-            };
-            Ok((begin(&model.weights)?.counting_from(step), ledger))
+            Ok((begin(&model.weights)?.counting_from(step), ledger_of(&cost)))
         }
         None => {
             let weights = Weights::random(&run.config.network, run.config.seed)?;
             Ok((begin(&weights)?, Ledger::default()))
         }
     }
+}
+
+/// What a model says about the cost of its run; without the elapsed time, which it does not know.
+fn ledger_of(cost: &CostLedger) -> Ledger {
+    Ledger {
+        cpu_seconds: cost.cpu_seconds,
+        gpu_seconds: cost.gpu_seconds,
+        evaluations: cost.evaluations,
+        ..Ledger::default()
+    }
+}
+
+/// How far training had come and what the run had cost when a checkpoint was last due; in a store of an earlier
+/// version, what its newest model says.
+///
+/// # Errors
+/// If the store cannot be read.
+pub(crate) fn costs_so_far(run: &Opened) -> anyhow::Result<Costs> {
+    if let Some(costs) = Costs::read(&run.store)? {
+        return Ok(costs);
+    }
+    let newest = newest_info(run, &run.store.models().list()?)?;
+    Ok(newest.map_or_else(Costs::default, |info| Costs {
+        step: info.provenance.step,
+        ledger: ledger_of(&info.cost),
+    }))
 }
 
 /// The newest of these models whose files are intact.
