@@ -159,7 +159,7 @@ impl Contest {
     pub(super) fn part(&self) -> Markup {
         let all = self.over.len() + self.open.len();
         html! {
-            h2 #result { "Result" }
+            h2 #outcome { "Result" }
             @if !self.open.is_empty() {
                 p { (self.over.len()) " of " (counted(all as u64, "match")) " over so far." }
             }

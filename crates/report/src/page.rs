@@ -158,7 +158,7 @@ fn header(data: &Data, curves: &Curves<'_>, more: &[(&str, &str)]) -> Markup {
             "written " (data.written)
         }
         nav {
-            @if data.contest.is_some() { a href="#result" { "Result" } }
+            @if data.contest.is_some() { a href="#outcome" { "Result" } }
             @if data.verdict.is_some() { a href="#verdict" { "Verdict" } }
             @for (id, name) in links.iter().chain(more) { a href=(format!("#{id}")) { (name) } }
             @if !data.processes.is_empty() { a href="#processes" { "Processes" } }

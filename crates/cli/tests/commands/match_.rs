@@ -78,6 +78,10 @@ fn the_folder_holds_the_whole_match() {
     for part in [heading.as_str(), &cell, games, "Score so far"] {
         assert!(html.contains(part), "{part}: {html}");
     }
+    // The script of the page fills the elements with these names.
+    for id in ["result", "players", "choice", "turn", "values"] {
+        assert_eq!(html.matches(&format!("id=\"{id}\"")).count(), 1, "{id}");
+    }
     assert!(
         !html.contains("Models and their cost") && !html.contains("No data yet"),
         "{html}"
