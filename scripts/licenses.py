@@ -3,8 +3,9 @@ library, and libtorch.
 
 Usage: licenses.py FOLDER
 
-A package's own license files are copied. A package that ships none is listed with the license that its manifest states;
-one that states none either ends this with an error.
+A package's license files are copied, and those of the sources in other languages that it bundles: libmimalloc-sys, for
+one, has its own author's notice at the top, and that of mimalloc's author deep inside. A package that ships none is
+listed with the license that its manifest states; one that states none either ends this with an error.
 """
 
 import json
@@ -14,6 +15,12 @@ import subprocess
 import sys
 
 NAMES = ("license", "licence", "copying", "notice", "unlicense", "copyright")
+SOURCES = (".rs", ".c", ".h", ".cc", ".cpp", ".go", ".js", ".py", ".sh")  # of files whose names only begin like these
+# Bundled sources whose notice stands in the comment at their top alone, by package.
+IN_COMMENTS = {
+    "aws-lc-sys": ["aws-lc/third_party/jitterentropy/jitterentropy-library/jitterentropy.h"],
+    "zstd-sys": ["zstd/lib/dictBuilder/divsufsort.h"],
+}
 
 
 def packages():
@@ -33,16 +40,26 @@ def packages():
     return sorted(chosen, key=lambda p: (p["name"], p["version"]))
 
 
-def files_of(package):
-    """The license files of a package."""
-    folder = pathlib.Path(package["manifest_path"]).parent
-    found = [path for path in sorted(folder.iterdir()) if path.is_file() and path.name.lower().startswith(NAMES)]
-    for inner in ("LICENSES", "licenses"):
-        found += sorted(path for path in folder.glob(f"{inner}/*") if path.is_file())
+def files_in(folder, package):
+    """The license files of a package in this folder, at any depth."""
+    found = {path for path in folder.rglob("*") if path.is_file() and is_license(path)}
     stated = package.get("license_file")
-    if stated and (folder / stated).is_file() and folder / stated not in found:
-        found.append(folder / stated)
-    return found
+    if stated and (folder / stated).is_file():
+        found.add(folder / stated)
+    return sorted(found)
+
+
+def is_license(path):
+    return path.parent.name.lower() == "licenses" or (
+        path.name.lower().startswith(NAMES) and path.suffix.lower() not in SOURCES
+    )
+
+
+def comment_at_top(path):
+    text = path.read_text()
+    if not text.startswith("/*") or "opyright" not in text[:text.index("*/")]:
+        sys.exit(f"licenses: {path} does not begin with its license any more")
+    return text[:text.index("*/") + 2] + "\n"
 
 
 def main():
@@ -52,13 +69,18 @@ def main():
     lines.append("Tengen itself: MIT OR Apache-2.0 (LICENSE-MIT, LICENSE-APACHE)")
     for package in packages():
         name = f"{package['name']}-{package['version']}"
-        files = files_of(package)
+        folder = pathlib.Path(package["manifest_path"]).parent
+        files = files_in(folder, package)
         if not files and not package.get("license"):
             sys.exit(f"licenses: {name} has neither a license file nor a stated license")
         for path in files:
-            target = out / name / path.name
+            target = out / name / path.relative_to(folder)
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(path, target)
+        for path in IN_COMMENTS.get(package["name"], []):
+            target = out / name / (path + ".LICENSE")
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_text(comment_at_top(folder / path))
         where = f"{name}/"
         if not files:
             text = "its text is ../LICENSE-APACHE; " if "Apache-2.0" in package["license"] else ""
