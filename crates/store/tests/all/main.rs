@@ -1,5 +1,6 @@
 //! The tests of the store, in one binary: linking it takes longer than compiling a test.
 
+mod checkpoints;
 mod clouds;
 mod endings;
 mod faults;
@@ -7,6 +8,7 @@ mod faulty;
 mod kills;
 mod liars;
 mod looks;
+mod models;
 mod store;
 mod upkeep;
 mod verified;

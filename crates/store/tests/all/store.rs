@@ -9,16 +9,15 @@ use serde_json::json;
 use tempfile::TempDir;
 
 use tengen_datasets::{DatasetFilter, stats};
-use tengen_model::ModelId;
 use tengen_records::{GameKind, TreeShape};
 use tengen_samples::{Window, WindowConfig};
 use tengen_store::{
-    CheckpointFiles, Collection, Create, GamesOf, MatchFile, Promotion, Put, RunInfo, ShardInfo, ShardReadError, Store,
-    StoreError, encode, sha256_hex,
+    Collection, Create, GamesOf, MatchFile, Put, RunInfo, ShardInfo, ShardReadError, Store, StoreError, encode,
+    sha256_hex,
 };
 use tengen_testing::{Random, random_games, random_model};
 
-fn new_store() -> (TempDir, Store) {
+pub(crate) fn new_store() -> (TempDir, Store) {
     let folder = TempDir::new().unwrap();
     let store = Store::open(folder.path().to_str().unwrap(), Create::Always).unwrap();
     (folder, store)
@@ -28,7 +27,7 @@ fn selfplay(generation: u32) -> Collection {
     Collection::SelfPlay { generation }
 }
 
-fn file_of(store: &Store, path: &str) -> PathBuf {
+pub(crate) fn file_of(store: &Store, path: &str) -> PathBuf {
     store.local_path().unwrap().join(path)
 }
 
@@ -422,180 +421,6 @@ fn other_format_versions_are_rejected() {
     other.files().put_new("run.json", "{\"format_version\": 3").unwrap();
     let error = Store::open(other.location(), Create::Always).unwrap_err();
     assert!(matches!(error, StoreError::Damaged { .. }), "{error}");
-}
-
-#[test]
-fn models_exist_only_with_their_commit_mark() {
-    let (_folder, store) = new_store();
-    let model = random_model(7);
-    let id = store.models().publish(3, &model).unwrap();
-    assert_eq!(id, ModelId::new(3, &sha256_hex(&model.weights.to_safetensors())));
-    assert_eq!(store.models().publish(3, &model).unwrap(), id);
-    store
-        .files()
-        .put_new("models/g000004-0123456789ab/weights.safetensors", "half")
-        .unwrap();
-    assert_eq!(store.models().list().unwrap(), std::slice::from_ref(&id));
-    assert!(matches!(
-        store.models().load(&"g000004-0123456789ab".parse().unwrap()),
-        Err(StoreError::NotFound { .. })
-    ));
-
-    let loaded = store.models().load(&id).unwrap();
-    assert_eq!(loaded.weights, model.weights);
-    assert_eq!(loaded.info, model.encode().info);
-
-    let mut damaged = model.weights.to_safetensors();
-    *damaged.last_mut().unwrap() ^= 1;
-    fs::write(file_of(&store, &format!("models/{id}/weights.safetensors")), damaged).unwrap();
-    let error = store.models().load(&id).unwrap_err();
-    assert!(matches!(error, StoreError::Damaged { .. }), "{error}");
-    let report = store.verify(|_, _| {}).unwrap();
-    assert!(!report.is_sound());
-    assert_eq!(report.strangers, ["models/g000004-0123456789ab"]);
-}
-
-#[test]
-fn the_champion_is_the_highest_promotion() {
-    let (_folder, store) = new_store();
-    let promotion = |id: &ModelId| Promotion {
-        promoted_ms: 5,
-        ..Promotion::now(id, None, json!({"elo": 12.5}))
-    };
-    assert!(store.models().champion().unwrap().is_none());
-    let models: Vec<_> = (1..3)
-        .map(|n| store.models().publish(n, &random_model(n.into())).unwrap())
-        .collect();
-    assert_eq!(store.models().promote(1, &promotion(&models[0])).unwrap(), Put::Created);
-    assert_eq!(store.models().promote(1, &promotion(&models[1])).unwrap(), Put::Exists);
-    assert_eq!(store.models().champion().unwrap().unwrap(), (1, promotion(&models[0])));
-    assert_eq!(store.models().promote(2, &promotion(&models[1])).unwrap(), Put::Created);
-    assert_eq!(store.models().champion().unwrap().unwrap(), (2, promotion(&models[1])));
-    assert_eq!(store.models().promotions().unwrap().len(), 2);
-    let unknown = Promotion {
-        model_id: "g000009-0123456789ab".parse().unwrap(),
-        ..promotion(&models[0])
-    };
-    assert!(matches!(
-        store.models().promote(3, &unknown),
-        Err(StoreError::NotFound { .. })
-    ));
-}
-
-#[test]
-fn the_newest_intact_checkpoint_is_found() {
-    let (_folder, store) = new_store();
-    let files = |text: &str| -> CheckpointFiles {
-        [("weights.bin", text.to_owned()), ("state.json", format!("{text}!"))]
-            .into_iter()
-            .map(|(name, text)| (name.to_owned(), text.into()))
-            .collect()
-    };
-    assert!(store.checkpoints().latest().unwrap().is_none());
-    for (step, text) in [(10, "a"), (200, "b"), (3000, "c")] {
-        store.checkpoints().put(step, &files(text)).unwrap();
-    }
-    // A crash before the commit mark leaves no checkpoint; the next attempt replaces the remains.
-    store
-        .files()
-        .put_new("checkpoints/000004000/weights.bin", "half")
-        .unwrap();
-    assert_eq!(store.checkpoints().list().unwrap(), [10, 200, 3000]);
-    assert_eq!(store.checkpoints().latest().unwrap().unwrap(), (3000, files("c")));
-    store.checkpoints().prune(2).unwrap();
-    assert!(
-        store
-            .files()
-            .size_of("checkpoints/000004000/weights.bin")
-            .unwrap()
-            .is_some()
-    );
-    store.checkpoints().put(10, &files("a")).unwrap();
-    store.checkpoints().put(4000, &files("d")).unwrap();
-    assert_eq!(store.checkpoints().latest().unwrap().unwrap(), (4000, files("d")));
-    // A damaged checkpoint is skipped.
-    fs::write(file_of(&store, "checkpoints/000004000/state.json"), "x").unwrap();
-    assert_eq!(store.checkpoints().latest().unwrap().unwrap(), (3000, files("c")));
-    // Older than the newest one, an unfinished checkpoint is a leftover.
-    store
-        .files()
-        .put_new("checkpoints/000002500/weights.bin", "half")
-        .unwrap();
-    assert_eq!(opened_again(&store).checkpoints().prune(2).unwrap().steps, [10]);
-    assert!(store.files().list("checkpoints/000002500").unwrap().is_empty());
-    assert_eq!(store.checkpoints().list().unwrap(), [200, 3000]);
-    assert!(store.files().list("checkpoints/000000010").unwrap().is_empty());
-}
-
-/// The store as a process sees it that starts now.
-fn opened_again(store: &Store) -> Store {
-    Store::open(store.location(), Create::Never).unwrap()
-}
-
-#[test]
-fn a_damaged_checkpoint_is_set_aside_and_costs_no_good_one() {
-    let (_folder, store) = new_store();
-    let files = |text: &str| CheckpointFiles::from([("weights.bin".to_owned(), text.to_owned().into())]);
-    for (step, text) in [(10, "a"), (20, "b"), (30, "c")] {
-        store.checkpoints().put(step, &files(text)).unwrap();
-    }
-    fs::write(file_of(&store, "checkpoints/000000030/weights.bin"), "x").unwrap();
-    fs::remove_file(file_of(&store, "checkpoints/000000020/weights.bin")).unwrap();
-    // What a starting process deletes leaves the good one, however few are kept.
-    let store = opened_again(&store);
-    let pruned = store.checkpoints().prune(1).unwrap();
-    assert_eq!(pruned.steps, [] as [u64; 0]);
-    let named: Vec<&str> = pruned.damaged.iter().map(|note| note.shard.as_str()).collect();
-    assert_eq!(named, ["checkpoints/000000030", "checkpoints/000000020"]);
-    assert!(pruned.damaged[0].reason.contains("expected SHA-256"), "{pruned:?}");
-    // Now they are skipped without another word, and listed as damaged.
-    let store = opened_again(&store);
-    let recovered = store.checkpoints().recover().unwrap();
-    assert_eq!(
-        (recovered.newest.unwrap(), recovered.damaged.len()),
-        ((10, files("a")), 0)
-    );
-    assert_eq!(store.checkpoints().list().unwrap(), [10]);
-    assert_eq!(store.games().quarantine_notes().unwrap().len(), 2);
-    let report = store.verify(|_, _| {}).unwrap();
-    assert_eq!(
-        (report.damaged.len(), report.is_sound(), report.checkpoints),
-        (2, true, 1)
-    );
-    // New checkpoints come first, although the damaged one has a higher number.
-    store.checkpoints().put(15, &files("d")).unwrap();
-    assert_eq!(store.checkpoints().prune(1).unwrap().steps, [10]);
-    assert_eq!(store.checkpoints().latest().unwrap().unwrap(), (15, files("d")));
-    // A damaged one of the same step is replaced, and then counts.
-    store.checkpoints().put(20, &files("e")).unwrap();
-    assert_eq!(store.checkpoints().list().unwrap(), [15, 20]);
-    assert_eq!(
-        opened_again(&store).checkpoints().latest().unwrap().unwrap(),
-        (20, files("e"))
-    );
-    // Once newer ones are intact, the damaged ones go with their notes.
-    store.checkpoints().put(40, &files("f")).unwrap();
-    assert_eq!(store.checkpoints().prune(1).unwrap().steps, [15, 20, 30]);
-    assert!(store.games().quarantine_notes().unwrap().is_empty());
-    assert_eq!(store.files().folders("checkpoints").unwrap(), ["000000040"]);
-}
-
-#[test]
-fn a_checkpoint_that_is_found_damaged_is_named_once_and_replaced() {
-    let (_folder, store) = new_store();
-    let files = |text: &str| CheckpointFiles::from([("weights.bin".to_owned(), text.to_owned().into())]);
-    store.checkpoints().put(10, &files("a")).unwrap();
-    fs::write(file_of(&store, "checkpoints/000000010/checkpoint.json"), "{").unwrap();
-    let store = opened_again(&store);
-    // A mere look changes nothing.
-    assert!(store.checkpoints().latest().unwrap().is_none());
-    assert!(store.games().quarantine_notes().unwrap().is_empty());
-    let recovered = store.checkpoints().recover().unwrap();
-    assert!(recovered.newest.is_none() && recovered.damaged[0].reason.contains("checkpoint.json"));
-    assert!(store.checkpoints().recover().unwrap().damaged.is_empty());
-    assert!(store.verify(|_, _| {}).unwrap().is_sound());
-    store.checkpoints().put(10, &files("b")).unwrap();
-    assert_eq!(store.checkpoints().latest().unwrap().unwrap(), (10, files("b")));
 }
 
 #[test]
