@@ -8,7 +8,7 @@ use ndarray::{ArrayView1, s};
 
 use tengen_encoding::{InputBatch, PlaneSet};
 use tengen_model::{NetworkConfig, PrecisionChoice, Weights};
-use tengen_network::{DeviceChoice, Engine, Precision, PredictorOptions, SelfTest, TorchPredictor, positions};
+use tengen_network::{DeviceChoice, Engine, Graph, Precision, PredictorOptions, SelfTest, TorchPredictor, positions};
 use tengen_search::{Predictions, Predictor};
 
 /// The size of a large batch. GPUs have different kernels for large and small batches.
@@ -51,7 +51,7 @@ pub(crate) fn predictions(device: DeviceChoice, large: usize) -> Vec<SelfTest> {
 
 /// Lets two networks predict batches of at least `large` positions, each on its own thread, while `other` uses the GPU,
 /// too. Compares the predictions with what each network predicts alone. Also returns what `other` found.
-pub(crate) fn beside(device: DeviceChoice, large: usize, other: impl FnOnce() -> SelfTest) -> [SelfTest; 2] {
+pub(crate) fn beside(device: DeviceChoice, large: usize, other: impl FnOnce() -> Vec<SelfTest>) -> Vec<SelfTest> {
     let inputs = many(&positions(PlaneSet::default(), &["9x9"]), large);
     let precision = Precision::for_prediction(PrecisionChoice::Auto, device).unwrap_or_default();
     let networks = [32, 48].map(perturbed);
@@ -82,7 +82,8 @@ pub(crate) fn beside(device: DeviceChoice, large: usize, other: impl FnOnce() ->
     let largest = differences.reduce(|a: Result<f64, &String>, b| Ok(SelfTest::worse(a?, b?)));
     let largest = largest.unwrap_or(Ok(0.0)).map_err(String::clone);
     let name = "predictions of two networks at once, beside training, and alone";
-    [SelfTest::of(name, largest, 1e-4), other]
+    let together = SelfTest::of(name, largest, 1e-4);
+    [together].into_iter().chain(other).collect()
 }
 
 /// Sets a flag when dropped, even during a panic, so that no thread goes on forever.
@@ -169,9 +170,20 @@ fn recorded(weights: &Weights, inputs: &InputBatch, device: DeviceChoice, precis
     let name = format!("predictions recorded as a graph and step by step, {precision}");
     let mut test = SelfTest::of(name, compare(), 1e-4);
     if test.passed && !has_recordings {
-        test.found = "nothing can be recorded, so kernels are launched one by one, which is slow".to_owned();
+        let refused = device != DeviceChoice::Cpu && Graph::available().is_ok();
+        test.passed = !refused;
+        test.found = unrecorded(refused);
     }
     test
+}
+
+/// What it means that nothing was recorded, and what to do if the GPU refused it.
+fn unrecorded(refused: bool) -> String {
+    let advice = match refused {
+        true => ": the first warning says why; update the GPU's driver, and end other programs that use the GPU",
+        false => "",
+    };
+    format!("nothing can be recorded, so kernels are launched one by one, which is slow{advice}")
 }
 
 /// The positions in reverse order.
@@ -272,9 +284,9 @@ mod tests {
     #[test]
     fn what_changes_beside_others_is_found() {
         tengen_network::limit_threads();
-        let other = || SelfTest::of("other", Ok(0.5), 0.0);
-        let [together, other] = beside(DeviceChoice::Cpu, 30, other);
-        assert!(together.passed && !other.passed, "{together:?} {other:?}");
+        let other = || vec![SelfTest::of("other", Ok(0.5), 0.0)];
+        let tests = beside(DeviceChoice::Cpu, 30, other);
+        assert!(tests.len() == 2 && tests[0].passed && !tests[1].passed, "{tests:?}");
         // A predictor whose fourth batch is that of another network.
         struct Disturbed([TorchPredictor; 2], usize);
         impl Predictor for Disturbed {

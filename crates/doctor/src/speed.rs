@@ -3,6 +3,7 @@
 use anyhow::Context;
 use serde::Serialize;
 
+use tengen_gpu::GpuLibrary;
 use tengen_model::{NetworkConfig, PrecisionChoice, Weights};
 use tengen_network::{DeviceChoice, LibtorchInfo, Precision, PredictorOptions, TorchPredictor, raw_inference};
 use tengen_rules::Size;
@@ -19,6 +20,8 @@ pub struct Torch {
     info: LibtorchInfo,
     /// Path of the loaded library.
     path: String,
+    /// What libtorch's CUDA part, if it loads, is used with.
+    libraries: Vec<GpuLibrary>,
     /// Evaluations per second; the CPU runs one thread.
     measured: Vec<Speed>,
 }
@@ -77,7 +80,13 @@ impl Torch {
             }
         }
         let path = loaded_library("libtorch_cpu").unwrap_or_else(|| "unknown".to_owned());
-        Ok(Torch { info, path, measured })
+        let libraries = info.cuda_library.then(GpuLibrary::all).unwrap_or_default();
+        Ok(Torch {
+            info,
+            path,
+            libraries,
+            measured,
+        })
     }
 
     /// Whether libtorch can use a GPU.
@@ -148,12 +157,15 @@ impl Torch {
             format!("libtorch    {} at {}", info.version, self.path),
             format!("kernels     {} {onednn} oneDNN; the CPU {bf16}", info.cpu_capability),
             format!("CUDA        {cuda}"),
+        ];
+        lines.extend(self.libraries.iter().map(|library| format!("            {library}")));
+        lines.extend([
             "\nevaluations per second (CPU: one thread)".to_owned(),
             format!(
                 "{:<8} {:<6} {:<6} {:<6} {:>7} {:>14}",
                 "network", "board", "device", "dtype", "batch", "per second"
             ),
-        ];
+        ]);
         lines.extend(self.measured.iter().map(Speed::line));
         lines
     }

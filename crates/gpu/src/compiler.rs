@@ -23,12 +23,12 @@ type Fetch = unsafe extern "C" fn(*mut c_void, *mut c_char) -> c_int;
 type Destroy = unsafe extern "C" fn(*mut *mut c_void) -> c_int;
 
 /// A part of libtorch that is linked to NVRTC, whatever folder that is in.
-const LIBRARY: &str = "libcaffe2_nvrtc.so";
+pub(crate) const NVRTC: &str = "libcaffe2_nvrtc.so";
 
 /// Compiles CUDA C++ for a GPU of this compute capability, with macros such as `FORMAT=1`. Returns machine code.
 pub(crate) fn compile(source: &str, capability: (i32, i32), macros: &[String]) -> Result<Vec<u8>, KernelError> {
     // SAFETY: the library has no initializers but those of the C++ library.
-    let library = unsafe { Library::new(LIBRARY) }.map_err(|error| KernelError::Library(error.to_string()))?;
+    let library = unsafe { Library::new(NVRTC) }.map_err(|error| KernelError::Library(error.to_string()))?;
     load_builtins();
     let options = [format!("--gpu-architecture=sm_{}{}", capability.0, capability.1)].into_iter();
     let options = options.chain(macros.iter().map(|name| format!("--define-macro={name}")));

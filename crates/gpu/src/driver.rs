@@ -6,6 +6,8 @@ use std::sync::OnceLock;
 
 use libloading::os::unix::Library;
 
+use crate::libraries::of_cuda;
+
 /// A GPU as its driver describes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Gpu {
@@ -52,7 +54,7 @@ pub fn driver_cuda() -> Option<String> {
     let mut version: c_int = 0;
     // SAFETY: the signature is that of cuda.h, and the pointer is to a variable that outlives the call.
     let asked = unsafe { driver()?.get::<GetVersion>(b"cuDriverGetVersion\0").ok()?(&mut version) };
-    (asked == 0).then(|| format!("{}.{}", version / 1000, version % 1000 / 10))
+    (asked == 0).then(|| of_cuda(version))
 }
 
 /// The driver's library; `None` on a machine without one.

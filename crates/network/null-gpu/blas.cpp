@@ -69,6 +69,12 @@ PRODUCT(cublasSgemv_v2)
 PRODUCT(cublasSdot_v2)
 PRODUCT(cublasDotEx)
 
+// Major, minor, and patch: 13.0.0.
+int cublasGetProperty(int property, int *value) {
+    *value = property == 0 ? 13 : 0;
+    return 0;
+}
+
 size_t cublasLtGetVersion() { return 130000; }
 int cublasLtMatmul(void *, void *, const void *, const void *, void *, const void *, void *, const void *, const void *,
                    void *, void *, void *, const void *, void *, size_t, void *stream) {

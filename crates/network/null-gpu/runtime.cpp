@@ -72,6 +72,17 @@ cudaError_t launch(const void *function, cudaStream_t stream) {
     return cudaSuccess;
 }
 
+// What TENGEN_NULL_GPU_REFUSE_CAPTURES lets fail.
+enum class Refused { nothing, begin, end, instantiation };
+
+bool refuses(Refused step) {
+    static const int refused = static_cast<int>(null_gpu::setting("REFUSE_CAPTURES", 0));
+    static std::atomic<int> allowed{static_cast<int>(null_gpu::setting("CAPTURES_BEFORE", 0))};
+    if (refused != static_cast<int>(step) || allowed-- > 0) return false;
+    count(Counter::captures_refused);
+    return true;
+}
+
 }  // namespace
 
 extern "C" {
@@ -388,12 +399,16 @@ cudaError_t cudaEventElapsedTime(float *milliseconds, cudaEvent_t start, cudaEve
 // Graphs. A graph is only the time that its work takes.
 
 cudaError_t cudaStreamBeginCapture(cudaStream_t, cudaStreamCaptureMode) {
+    if (refuses(Refused::begin)) return failed(cudaErrorStreamCaptureUnsupported);
     null_gpu::begin_capture();
     return cudaSuccess;
 }
 cudaError_t cudaStreamEndCapture(cudaStream_t, cudaGraph_t *graph) {
+    const double seconds = null_gpu::end_capture();
+    *graph = nullptr;
+    if (refuses(Refused::end)) return failed(cudaErrorStreamCaptureInvalidated);
     count(Counter::graphs_captured);
-    *graph = reinterpret_cast<cudaGraph_t>(new double(null_gpu::end_capture()));
+    *graph = reinterpret_cast<cudaGraph_t>(new double(seconds));
     return cudaSuccess;
 }
 cudaError_t cudaStreamIsCapturing(cudaStream_t, cudaStreamCaptureStatus *status) {
@@ -403,10 +418,12 @@ cudaError_t cudaStreamIsCapturing(cudaStream_t, cudaStreamCaptureStatus *status)
 cudaError_t cudaStreamGetCaptureInfo(cudaStream_t stream, cudaStreamCaptureStatus *status, unsigned long long *id,
                                      cudaGraph_t *, const cudaGraphNode_t **, const cudaGraphEdgeData **, size_t *) {
     if (id) *id = 1;
+    if (!null_gpu::anyone_is_capturing()) count(Counter::idle_questions);
     return cudaStreamIsCapturing(stream, status);
 }
 cudaError_t cudaThreadExchangeStreamCaptureMode(cudaStreamCaptureMode *) { return cudaSuccess; }
 cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t *executable, cudaGraph_t graph, unsigned long long) {
+    if (refuses(Refused::instantiation)) return failed(cudaErrorNotSupported);
     *executable = reinterpret_cast<cudaGraphExec_t>(new double(*reinterpret_cast<double *>(graph)));
     return cudaSuccess;
 }

@@ -1,8 +1,10 @@
 // CUDA graphs, a library of its own that is loaded after libtorch's CUDA part: everything that was asked of a GPU is
 // recorded once and then launched in one call.
 
+#include <ATen/core/CachingHostAllocator.h>
 #include <ATen/cuda/CUDAGraph.h>
 #include <c10/core/DeviceGuard.h>
+#include <c10/cuda/CUDACachingAllocator.h>
 
 #include <exception>
 #include <memory>
@@ -30,9 +32,33 @@ int succeeds(F work) {
   return 0;
 }
 
-struct Recording {
-  explicit Recording(c10::Device device) : current(device) {}
+// Undoes what libtorch may have done. Releases nothing that was never taken, because `end` fails then.
+template <class End, class Release>
+void undo(End end, Release release) {
+  try {
+    end();
+    release();
+  } catch (const std::exception &) {
+    // It was not done, or is undone already.
+  }
+}
 
+struct Recording {
+  Recording(c10::Device device, at::cuda::MempoolId_t pool) : device(device), pool(pool), current(device) {}
+
+  // To be called when the GPU does not record. libtorch directs memory to the pool before it begins, and stops that
+  // only after a success. Otherwise, its allocators keep a filter that refers to this graph, let no other graph use the
+  // pool, and do not reuse memory that several streams have used.
+  void abandon() const {
+    namespace allocator = c10::cuda::CUDACachingAllocator;
+    undo([&] { allocator::endAllocateToPool(device.index(), pool); },
+         [&] { allocator::releasePool(device.index(), pool); });
+    undo([&] { at::getHostAllocator(at::kCUDA)->end_allocate_to_pool(pool); },
+         [&] { at::getHostAllocator(at::kCUDA)->release_pool(pool); });
+  }
+
+  c10::Device device;
+  at::cuda::MempoolId_t pool;
   // libtorch records on the current GPU, which is the first one unless a thread says otherwise.
   std::optional<c10::DeviceGuard> current;
   at::cuda::CUDAGraph graph;
@@ -47,20 +73,21 @@ TENGEN_EXPORT const char *tengen_graph_error() { return failure.c_str(); }
 // Begins to record what the calling thread asks of a GPU, on its own stream. Memory comes from the pool of another
 // graph, if there is one: the two must then never run at the same time. Null on failure.
 TENGEN_EXPORT void *tengen_graph_begin(int64_t device_index, void *other) {
-  void *begun = nullptr;
-  succeeds([&] {
+  std::unique_ptr<Recording> created;
+  const int begun = succeeds([&] {
     const c10::Device device(c10::DeviceType::CUDA, c10::DeviceIndex(device_index));
-    auto created = std::make_unique<Recording>(device);
     const at::cuda::MempoolId_t pool = other ? recording(other)->graph.pool() : at::cuda::graph_pool_handle();
+    created = std::make_unique<Recording>(device, pool);
     created->graph.capture_begin(pool, cudaStreamCaptureModeThreadLocal);
-    begun = created.release();
   });
-  return begun;
+  if (!begun && created) created->abandon();
+  return begun ? created.release() : nullptr;
 }
 
 // Ends the recording, on the thread that began it.
 TENGEN_EXPORT int tengen_graph_end(void *recorded) {
   const int ended = succeeds([&] { recording(recorded)->graph.capture_end(); });
+  if (!ended) recording(recorded)->abandon();
   recording(recorded)->current.reset();
   return ended;
 }
