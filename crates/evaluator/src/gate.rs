@@ -40,7 +40,8 @@ pub struct GateConfig {
     pub openings: Openings,
     /// Hypotheses and error rates of the sequential test.
     pub sprt: SprtConfig,
-    /// Pairs between two looks of the test. Usual: 8 to 32. Fewer pairs stop sooner; more fill the batches better.
+    /// Pairs between two looks of the test. Usual: 8 to 32, on a GPU 50. Fewer pairs stop sooner; more fill the batches
+    /// better, because at most twice as many games are played at a time.
     pub pairs_per_look: usize,
     /// The decision when the games run out before the test decides: `promote_if_half`, `promote_if_ahead`, or `reject`.
     pub at_limit: AtLimit,

@@ -6,6 +6,7 @@
 #include <ATen/core/Tensor.h>
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <c10/core/InferenceMode.h>
+#include <c10/util/Exception.h>
 #include <torch/headeronly/version.h>
 
 #include <optional>
@@ -47,6 +48,11 @@ const auto &pointwise_add() {
 
 const int64_t kOne[] = {1, 1};
 
+// Prints nothing.
+struct Silence : c10::WarningHandler {
+  void process(const c10::Warning &) override {}
+};
+
 }  // namespace
 
 extern "C" {
@@ -59,6 +65,20 @@ const char *tengen_torch_version() { return TORCH_VERSION; }
 const char *tengen_cpu_capability() {
   static const std::string name = at::get_cpu_capability();
   return name.c_str();
+}
+
+// Whether convolutions in fp32 on GPUs may round their inputs to TF32.
+bool tengen_may_round_to_tf32() {
+  const auto precision = at::globalContext().float32Precision(at::Float32Backend::CUDA, at::Float32Op::CONV);
+  return precision == at::Float32Precision::TF32;
+}
+
+// From now on, they may not. The newer function would leave libtorch with two settings that contradict each other; this
+// one warns that it is old.
+void tengen_forbid_tf32() {
+  Silence silence;
+  const c10::WarningUtils::WarningHandlerGuard guard(&silence);
+  at::globalContext().setAllowTF32CuDNN(false);
 }
 
 // Disables everything that gradients need on this thread until the guard is passed to tengen_inference_end. Without it,

@@ -5,6 +5,8 @@ use std::cell::Cell;
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Once;
 
+use tengen_search::PredictError;
+
 thread_local! {
     /// Whether this thread turns libtorch panics into errors.
     static CATCHING: Cell<bool> = const { Cell::new(false) };
@@ -14,7 +16,7 @@ thread_local! {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LibtorchError {
     /// A GPU is out of memory.
-    #[error("out of GPU memory: use a smaller training.batch or selfplay.games_per_group, or a smaller network ({0})")]
+    #[error("out of GPU memory ({0})")]
     OutOfMemory(String),
     /// Anything else.
     #[error("libtorch failed: {0}")]
@@ -51,7 +53,21 @@ fn of_libtorch(payload: &(dyn Any + Send)) -> Option<LibtorchError> {
     Some(LibtorchError::new(&message[..end.unwrap_or(message.len())]))
 }
 
+impl From<LibtorchError> for PredictError {
+    fn from(error: LibtorchError) -> PredictError {
+        match error {
+            LibtorchError::OutOfMemory(reason) => PredictError::OutOfMemory(reason),
+            failed @ LibtorchError::Failed(_) => PredictError::Failed(failed.to_string()),
+        }
+    }
+}
+
 impl LibtorchError {
+    /// Whether a GPU is out of memory.
+    pub fn is_out_of_memory(&self) -> bool {
+        matches!(self, LibtorchError::OutOfMemory(_))
+    }
+
     /// The error with the first line of this message.
     pub(crate) fn new(message: &str) -> LibtorchError {
         let line = message.lines().next().unwrap_or_default();

@@ -269,29 +269,3 @@ pub enum DeviceError {
     #[error("this CPU cannot play in bf16, which needs AVX-512: use auto or fp32")]
     Bf16OnCpu,
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_round_trip() {
-        let gpus = [0, 1, 12].map(DeviceChoice::Cuda);
-        for choice in [DeviceChoice::Cpu, DeviceChoice::Auto].into_iter().chain(gpus) {
-            assert_eq!(choice.to_string().parse(), Ok(choice));
-        }
-        assert_eq!("cuda:0".parse(), Ok(DeviceChoice::Cuda(0)));
-        for wrong in ["gpu", "cuda:", "cuda:-1", "cuda:x"] {
-            assert!(wrong.parse::<DeviceChoice>().is_err(), "{wrong}");
-        }
-    }
-
-    #[test]
-    fn auto_always_finds_a_device_and_libtorch_info_agrees_with_cuda() {
-        assert!(DeviceChoice::Auto.resolve().is_ok());
-        let info = LibtorchInfo::collect();
-        assert_eq!(info.version, "2.11.0");
-        assert_eq!(info.cuda_available, DeviceChoice::Cuda(0).resolve().is_ok());
-        assert_eq!(info.cuda_available, info.cuda_problem.is_none());
-    }
-}

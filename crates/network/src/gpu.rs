@@ -1,4 +1,5 @@
-//! Names the hardware that networks run on.
+//! Names the hardware that networks run on, and how exact it is.
+#![allow(unsafe_code)]
 
 use tch::Device;
 
@@ -7,10 +8,33 @@ use tengen_gpu::Gpu;
 use crate::device::DeviceChoice;
 use crate::precision::Precision;
 
+unsafe extern "C" {
+    fn tengen_may_round_to_tf32() -> bool;
+    fn tengen_forbid_tf32();
+}
+
 /// The hardware that networks run on, for display: `cuda:0 NVIDIA H100 80GB HBM3 · bf16`.
 pub fn in_words(devices: &[DeviceChoice], precision: Precision) -> String {
     let names: Vec<String> = devices.iter().map(|device| named(*device)).collect();
-    format!("{} · {precision}", names.join(", "))
+    let rounds = precision == Precision::Fp32 && devices.iter().any(|device| rounds_to_tf32(*device));
+    let note = if rounds { " (TF32 convolutions)" } else { "" };
+    format!("{} · {precision}{note}", names.join(", "))
+}
+
+/// Whether convolutions in fp32 round their inputs to TF32. GPUs have had instructions for it since those for bf16.
+fn rounds_to_tf32(choice: DeviceChoice) -> bool {
+    let Ok(Device::Cuda(number)) = choice.resolve() else {
+        return false;
+    };
+    // SAFETY: reads a setting of libtorch.
+    Gpu::look(number).is_some_and(|gpu| gpu.computes_bf16()) && unsafe { tengen_may_round_to_tf32() }
+}
+
+/// From now on, convolutions in fp32 on GPUs, in the whole process, round nothing to TF32: exact, but slower. Call it
+/// before networks compute.
+pub fn forbid_tf32() {
+    // SAFETY: changes a setting of libtorch, which it reads before each convolution.
+    unsafe { tengen_forbid_tf32() }
 }
 
 fn named(choice: DeviceChoice) -> String {
@@ -37,8 +61,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_cpu_is_named_with_the_format() {
-        let words = in_words(&[DeviceChoice::Cpu], Precision::Bf16);
-        assert_eq!(words, format!("cpu {} · bf16", cpu()));
+    fn tf32_can_be_forbidden() {
+        let may_round = || unsafe { tengen_may_round_to_tf32() };
+        assert!(may_round());
+        forbid_tf32();
+        assert!(!may_round());
     }
 }

@@ -154,8 +154,7 @@ impl Predictor for KatagoPredictor {
         let _inference = InferenceGuard::new();
         self.threads.apply();
         out.reset_ownership(inputs.canvas());
-        let raw = catching(|| self.compute(inputs, &trails));
-        let raw = raw.map_err(|error| PredictError::Failed(error.to_string()))?;
+        let raw = catching(|| self.compute(inputs, &trails))?;
         self.fill(inputs, &trails, &raw, out);
         Ok(())
     }

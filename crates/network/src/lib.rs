@@ -54,7 +54,7 @@ mod value;
 
 pub use catching::{LibtorchError, catching};
 pub use device::{DeviceChoice, DeviceError, LibtorchInfo, ThreadLimit, limit_threads, set_threads};
-pub use gpu::{cpu, in_words};
+pub use gpu::{cpu, forbid_tf32, in_words};
 pub use graph::Graph;
 pub use group::{Group, GroupError, Meeting};
 pub use heads::Outputs;
@@ -65,7 +65,9 @@ pub use precision::Precision;
 pub use predictor::{Engine, PredictorError, PredictorOptions, TorchPredictor};
 pub use self_test::{SelfTest, positions, self_test};
 pub use shapes::Shapes;
-pub use shared::{AnyNetwork, MakePredictor, SharedNetwork, end_gpu_servers, gpu_servers, on_all_cores, on_devices};
+pub use shared::{
+    AnyNetwork, MakePredictor, SharedNetwork, end_gpu_servers, gpu_servers, lift_limits, on_all_cores, on_devices,
+};
 pub use stream::{ReadLater, Work, read_back};
 pub use tengen_search::{BatchSpeed, raw_inference};
 pub use usage::{Bucket, GpuUsage, Span, gpu_usage};

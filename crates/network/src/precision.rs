@@ -80,16 +80,13 @@ impl Precision {
 
     /// The format for training a network with this many channels on a device. An automatic choice is bf16 where there
     /// are instructions for it, except for networks with fewer than 32 channels on a CPU, where fp32 is as fast.
-    /// Requested fp16 counts as automatic; see [`PrecisionChoice::Fp16`].
     pub fn for_training(choice: PrecisionChoice, device: Device, channels: usize) -> Precision {
         match choice {
             PrecisionChoice::Fp32 => Precision::Fp32,
             PrecisionChoice::Bf16 => Precision::Bf16,
-            PrecisionChoice::Auto | PrecisionChoice::Fp16 => match proposed(device) {
-                Precision::Bf16 if device.is_cuda() || channels >= 32 => match confirmed(Precision::Bf16, device) {
-                    Precision::Bf16 => Precision::Bf16,
-                    _ => Precision::Fp32,
-                },
+            PrecisionChoice::Fp16 => Precision::Fp16,
+            PrecisionChoice::Auto => match proposed(device) {
+                Precision::Bf16 if device.is_cuda() || channels >= 32 => confirmed(Precision::Bf16, device),
                 _ => Precision::Fp32,
             },
         }

@@ -219,9 +219,8 @@ impl Predictor for TorchPredictor {
         let _inference = InferenceGuard::new();
         self.prepare(inputs.canvas())?;
         out.reset_ownership(inputs.canvas());
-        let failed = |error: &dyn std::error::Error| PredictError::Failed(error.to_string());
         let (device, precision) = (self.device, self.options.precision);
-        let filled = catching(|| {
+        catching(|| {
             if device == Device::Cpu {
                 return self.fill(inputs, &NetworkInputs::new(inputs, device, precision), out);
             }
@@ -237,10 +236,7 @@ impl Predictor for TorchPredictor {
                     out,
                 ),
             }
-        });
-        filled
-            .map_err(|error| failed(&error))?
-            .map_err(|error| failed(&error))?;
+        })??;
         if !inputs.uniform() {
             out.policy_logits.map_inplace(forbid_off_board);
         }
@@ -293,7 +289,7 @@ pub enum PredictorError {
     #[error(transparent)]
     Device(#[from] DeviceError),
     /// libtorch cannot use the weights on the device.
-    #[error(transparent)]
+    #[error("{0}{advice}", advice = if .0.is_out_of_memory() { ": use a smaller network" } else { "" })]
     Libtorch(#[from] LibtorchError),
     /// The fused engine was requested but is not available.
     #[error("the fused engine needs the CPU and a libtorch with oneDNN: use the engine `auto` or `plain`")]
@@ -309,22 +305,5 @@ pub enum PredictorError {
 impl From<FusedError> for PredictorError {
     fn from(error: FusedError) -> PredictorError {
         PredictorError::Fused(error.to_string())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use tengen_model::NetworkConfig;
-
-    #[test]
-    fn an_empty_batch_gives_empty_predictions() {
-        let weights = Weights::random(&NetworkConfig::new(1, 8), 1).expect("a good config");
-        let mut predictor = TorchPredictor::new(&weights, PredictorOptions::default()).expect("the CPU");
-        let batch = InputBatch::new(Size::square(5).expect("a board"));
-        let mut out = Predictions::default();
-        predictor.predict(&batch, &mut out).expect("nothing to do");
-        assert!(out.win.is_empty());
-        assert_eq!(predictor.with_name("g000001").name(), "g000001");
     }
 }

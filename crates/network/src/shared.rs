@@ -224,10 +224,13 @@ pub fn on_devices(
 ) -> Result<MakePredictor, PredictorError> {
     let network = network.into();
     let on_device = |&device| SharedNetwork::new(name, network.clone(), PredictorOptions { device, ..options });
-    let networks = devices.iter().map(on_device).collect::<Result<Vec<_>, _>>()?;
+    Ok(in_turn(devices.iter().map(on_device).collect::<Result<_, _>>()?))
+}
+
+/// Makes predictors for any number of workers, assigned round-robin to these networks, at least one.
+fn in_turn(networks: Vec<SharedNetwork>) -> MakePredictor {
     let failed = |error: PredictorError| PredictError::Failed(error.to_string());
-    let make = move |worker: usize| networks[worker % networks.len()].predictor().map_err(failed);
-    Ok(Box::new(make))
+    Box::new(move |worker| networks[worker % networks.len()].predictor().map_err(failed))
 }
 
 /// Shuts down this process's GPU servers, before it exits: a thread that is still freeing GPU memory while libtorch
@@ -246,6 +249,12 @@ pub fn gpu_servers() -> Vec<(usize, ServerStats)> {
     servers.iter().map(|(&gpu, server)| (gpu, server.stats())).collect()
 }
 
+/// Lets this process's GPU servers try batches again that were too large for the GPU's memory.
+pub fn lift_limits() {
+    let servers = SERVERS.lock().unwrap_or_else(PoisonError::into_inner);
+    servers.values().for_each(|server| server.lift_limit());
+}
+
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
@@ -259,6 +268,29 @@ mod tests {
 
     /// Runs on the CPU, behind the server of a nonexistent GPU.
     const GPU: usize = 62;
+
+    #[test]
+    fn workers_use_the_devices_in_turn() {
+        crate::limit_threads();
+        let weights = Weights::random(&NetworkConfig::new(1, 8), 1).expect("a shape");
+        let network = AnyNetwork::from(&weights);
+        let gpus = [60, 61];
+        let place = |gpu| {
+            SharedNetwork(Place::Gpu(
+                served(gpu, "", &network, PredictorOptions::default()).expect("the CPU"),
+            ))
+        };
+        let make = in_turn(gpus.map(place).into());
+        for (worker, rows) in [1, 2, 4, 8].into_iter().enumerate() {
+            let mut predictor = make(worker).expect("a server");
+            let inputs = random_inputs(predictor.new_batch(Size::square(5).expect("a board")), rows, 1);
+            predictor
+                .predict(&inputs, &mut Predictions::default())
+                .expect("the CPU");
+        }
+        let positions = |gpu| server(gpu).expect("it has started").stats().positions;
+        assert_eq!(gpus.map(positions), [1 + 4, 2 + 8]);
+    }
 
     #[test]
     fn a_network_that_is_there_is_shared() {

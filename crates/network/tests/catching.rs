@@ -4,7 +4,8 @@ use std::panic;
 
 use tch::{Device, Kind, Tensor};
 
-use tengen_network::{LibtorchError, catching};
+use tengen_network::{LibtorchError, PredictorError, catching};
+use tengen_search::PredictError;
 
 #[test]
 fn errors_of_libtorch_are_values() {
@@ -31,7 +32,14 @@ fn too_little_memory_says_what_to_do() {
         error,
         LibtorchError::OutOfMemory("CUDA out of memory. Tried to allocate 20.00 MiB".to_owned())
     );
-    assert!(error.to_string().contains("smaller training.batch"));
+    let reason = "CUDA out of memory. Tried to allocate 20.00 MiB";
+    assert_eq!(error.to_string(), format!("out of GPU memory ({reason})"));
+    let weights = PredictorError::from(error.clone()).to_string();
+    assert_eq!(weights, format!("out of GPU memory ({reason}): use a smaller network"));
+    // A server predicts a smaller batch after this error, but not after others.
+    assert_eq!(PredictError::from(error), PredictError::OutOfMemory(reason.to_owned()));
+    let other = catching(|| Tensor::zeros([2, 3], (Kind::Float, Device::Cpu)).reshape([5])).expect_err("it fails");
+    assert!(matches!(PredictError::from(other), PredictError::Failed(words) if words.starts_with("libtorch failed")));
 }
 
 #[test]

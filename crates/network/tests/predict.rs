@@ -53,6 +53,17 @@ fn values(tensor: &Tensor) -> Vec<f32> {
 }
 
 #[test]
+fn an_empty_batch_gives_empty_predictions() {
+    let weights = Weights::random(&NetworkConfig::new(1, 8), 1).expect("a good config");
+    let mut predictor = TorchPredictor::new(&weights, PredictorOptions::default()).expect("the CPU");
+    let batch = InputBatch::new(size("5x5"));
+    let mut out = Predictions::default();
+    predictor.predict(&batch, &mut out).expect("nothing to do");
+    assert!(out.win.is_empty());
+    assert_eq!(predictor.with_name("g000001").name(), "g000001");
+}
+
+#[test]
 fn a_new_network_predicts_uniformly() {
     limit_threads();
     let weights = Weights::random(&NetworkConfig::new(2, 16), 5).expect("a good config");

@@ -15,7 +15,8 @@ pub trait Predictor {
     /// Fills `out` with one prediction per position of `inputs`, in the same order.
     ///
     /// # Errors
-    /// [`PredictError::Failed`] if the network cannot be run on this batch.
+    /// [`PredictError::OutOfMemory`] if a GPU has too little memory for this batch, and [`PredictError::Failed`] if the
+    /// network cannot be run on it for another reason.
     fn predict(&mut self, inputs: &InputBatch, out: &mut Predictions) -> Result<(), PredictError>;
 
     /// A name for users and records, such as a model ID.
@@ -30,6 +31,11 @@ pub trait Predictor {
     /// The batch size above which throughput no longer increases noticeably.
     fn preferred_batch(&self) -> usize {
         64
+    }
+
+    /// The fewest searches worth a batch of their own, so that one batch can be prepared while another is predicted.
+    fn least_part(&self) -> usize {
+        self.preferred_batch()
     }
 
     /// Submits a batch. A predictor that computes on the calling thread returns it with its predictions. One that
@@ -88,6 +94,10 @@ macro_rules! predict_through {
 
             fn preferred_batch(&self) -> usize {
                 (**self).preferred_batch()
+            }
+
+            fn least_part(&self) -> usize {
+                (**self).least_part()
             }
 
             fn submit(&mut self, job: Job) -> Result<Option<Job>, PredictError> {
@@ -165,6 +175,27 @@ impl Predictions {
         }
         resize(&mut self.ownership, [count, height, width]);
         self.ownership.assign(&other.ownership.slice(s![rows, .., ..]));
+    }
+
+    /// Overwrites the predictions from row `start` on with those of a part of the batch.
+    ///
+    /// # Panics
+    /// If the part exceeds the batch or has other arrays.
+    pub fn write_rows(&mut self, start: usize, part: &Predictions) {
+        let rows = start..start + part.win.len();
+        let mut logits = self.policy_logits.slice_mut(s![rows.clone(), ..]);
+        logits.assign(&part.policy_logits);
+        let pairs = [
+            (&mut self.win, &part.win),
+            (&mut self.loss, &part.loss),
+            (&mut self.margin, &part.margin),
+        ];
+        for (own, others) in pairs {
+            own.slice_mut(s![rows.clone()]).assign(others);
+        }
+        if !part.ownership.is_empty() {
+            self.ownership.slice_mut(s![rows, .., ..]).assign(&part.ownership);
+        }
     }
 
     /// The prediction of the position at `index` in a batch on `canvas`.
@@ -269,6 +300,9 @@ pub enum PredictError {
     /// The network could not be run.
     #[error("the predictor failed: {0}")]
     Failed(String),
+    /// A GPU has too little memory for the batch. A smaller one may fit.
+    #[error("out of GPU memory ({0})")]
+    OutOfMemory(String),
     /// The predictor filled an array of the wrong shape.
     #[error("the predictor returned `{array}` with the shape {found:?}, expected {expected:?} in C order")]
     WrongShape {
@@ -299,102 +333,5 @@ impl PredictError {
             },
             other => other,
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use ndarray::array;
-
-    #[test]
-    fn check_finds_wrong_lengths_and_invalid_values() {
-        let canvas = Size::square(3).unwrap();
-        let mut out = Predictions::default();
-        out.reset(2, canvas);
-        assert_eq!(out.check(2, canvas), Ok(()));
-        assert!(matches!(
-            out.check(3, canvas),
-            Err(PredictError::WrongShape {
-                array: "policy_logits",
-                ..
-            })
-        ));
-        out.margin[1] = f32::NAN;
-        assert_eq!(
-            out.check(2, canvas),
-            Err(PredictError::NotFinite {
-                array: "margin",
-                row: 1
-            })
-        );
-        out.margin[1] = 0.0;
-        out.ownership = Array3::zeros((1, 3, 3));
-        assert_eq!(
-            out.check(2, canvas),
-            Err(PredictError::WrongShape {
-                array: "ownership",
-                found: vec![1, 3, 3],
-                expected: vec![2, 3, 3]
-            })
-        );
-        out.reset_ownership(canvas);
-        assert_eq!(out.check(2, canvas), Ok(()));
-        out.policy_logits = Array2::zeros((10, 2)).reversed_axes();
-        assert!(out.check(2, canvas).is_err(), "not in C order");
-    }
-
-    #[test]
-    fn memory_is_kept_from_batch_to_batch() {
-        let (small, large) = (Size::square(3).unwrap(), Size::square(5).unwrap());
-        let mut out = Predictions::default();
-        let reset = |out: &mut Predictions, batch, canvas| {
-            out.reset(batch, canvas);
-            out.reset_ownership(canvas);
-            (out.policy_logits.as_ptr(), out.win.as_ptr(), out.ownership.as_ptr())
-        };
-        let first = reset(&mut out, 8, large);
-        out.policy_logits.fill(1.0);
-        assert_eq!(reset(&mut out, 2, small), first);
-        assert_eq!(reset(&mut out, 8, large), first);
-        assert!(out.policy_logits.iter().all(|&logit| logit == 0.0));
-    }
-
-    #[test]
-    fn copied_rows_are_those_of_the_other_batch() {
-        let canvas = Size::new(3, 2).unwrap();
-        let (mut all, mut part) = (Predictions::default(), Predictions::default());
-        all.reset(5, canvas);
-        all.policy_logits = Array2::from_shape_fn((5, 7), |(row, mv)| (10 * row + mv) as f32);
-        all.win = Array1::from_iter([0.1, 0.2, 0.3, 0.4, 0.5]);
-        all.loss = Array1::from_iter([0.5, 0.4, 0.3, 0.2, 0.1]);
-        all.margin = Array1::from_iter([1.0, 2.0, 3.0, 4.0, 5.0]);
-        for with_ownership in [true, false, true] {
-            all.ownership = match with_ownership {
-                true => Array3::from_shape_fn((5, 2, 3), |(row, y, x)| (10 * row + 3 * y + x) as f32),
-                false => Array3::zeros((0, 0, 0)),
-            };
-            for rows in [1..4, 0..5, 4..5] {
-                part.copy_rows(&all, rows.clone());
-                part.check(rows.len(), canvas).unwrap();
-                for (own, row) in rows.enumerate() {
-                    let (copied, original) = (part.row(own, canvas), all.row(row, canvas));
-                    assert_eq!(format!("{copied:?}"), format!("{original:?}"));
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn rows_have_the_length_of_the_canvas() {
-        let canvas = Size::new(2, 1).unwrap();
-        let mut out = Predictions::default();
-        out.reset(2, canvas);
-        out.policy_logits = array![[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]];
-        out.win[1] = 0.75;
-        let row = out.row(1, canvas);
-        assert_eq!(row.policy_logits, [3.0, 4.0, 5.0]);
-        assert_eq!(row.win, 0.75);
-        assert!(row.ownership.is_empty());
     }
 }

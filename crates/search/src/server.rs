@@ -12,6 +12,7 @@ mod client;
 mod lane;
 mod line;
 mod network;
+mod part;
 
 pub use client::Client;
 use lane::Lane;
@@ -36,7 +37,8 @@ impl ServerSetup {
 }
 
 /// Threads with exclusive use of a device, serving any number of networks and clients. While they compute, jobs from
-/// all clients queue; those for the same network and canvas are then predicted as one batch.
+/// all clients queue; those for the same network and canvas are then predicted as one batch. If a GPU has too little
+/// memory for a batch, it is predicted in parts, and later batches are smaller.
 ///
 /// Dropping the server stops its threads; clients then get errors.
 #[derive(Debug)]
@@ -73,6 +75,8 @@ pub struct ServerStats {
     pub busy_ns: u64,
     /// Jobs in the queue right now.
     pub waiting: u64,
+    /// How often the server began to predict fewer positions at once, because the GPU ran out of memory.
+    pub halved: u64,
 }
 
 impl PredictionServer {
@@ -136,7 +140,13 @@ impl PredictionServer {
             positions: read(&self.shared.positions),
             busy_ns: read(&self.shared.busy_ns),
             waiting: self.shared.line().waiting.len() as u64,
+            halved: read(&self.shared.halved),
         }
+    }
+
+    /// Forgets which batches were too large for the GPU's memory, and tries them again.
+    pub fn lift_limit(&self) {
+        self.shared.most_rows.store(usize::MAX, Ordering::Relaxed);
     }
 }
 
@@ -154,6 +164,7 @@ impl ServerStats {
             positions: self.positions + other.positions,
             busy_ns: self.busy_ns + other.busy_ns,
             waiting: self.waiting + other.waiting,
+            halved: self.halved + other.halved,
         }
     }
 }

@@ -185,6 +185,9 @@ fn searches(count: usize) -> Vec<Search> {
     let mut position = Position::new(size);
     (0..count)
         .map(|number| {
+            if number % 12 == 0 {
+                position = Position::new(size);
+            }
             let points = position.legal_points();
             position.play(Move::Play(points.nth(number % points.len()).unwrap()));
             Search::new(
@@ -219,6 +222,43 @@ impl Predictor for Small {
     }
 }
 
+/// As [`Small`], but in batches as large as those of a GPU.
+#[derive(Clone)]
+struct Large(ScriptedPredictor);
+
+impl Predictor for Large {
+    fn predict(&mut self, inputs: &InputBatch, out: &mut Predictions) -> Result<(), PredictError> {
+        self.0.predict(inputs, out)
+    }
+
+    fn name(&self) -> String {
+        "large".to_owned()
+    }
+
+    fn preferred_batch(&self) -> usize {
+        1024
+    }
+}
+
+/// The searches of a match are far fewer than a GPU's preferred batch, but are still divided, so that half of them
+/// descend while the others are predicted.
+#[test]
+fn a_hundred_searches_are_two_jobs_per_round_on_a_server() {
+    let server = server(1);
+    let predictor = Large(ScriptedPredictor::new(5));
+    for (count, jobs_per_round) in [(128, 2), (40, 1)] {
+        let [mut direct, mut served] = [searches(count), searches(count)];
+        let mut cache = EvaluationCache::new(0);
+        let mut lockstep = Lockstep::new();
+        let one = lockstep.run(&mut direct, &mut predictor.clone(), &mut cache).unwrap();
+        let mut client = client(&server, predictor.clone());
+        assert_eq!((client.preferred_batch(), client.least_part()), (1024, 24));
+        let several = lockstep.run(&mut served, &mut client, &mut cache).unwrap();
+        assert_eq!(results(&served), results(&direct), "{count} searches");
+        assert_eq!(several.batches, jobs_per_round * one.batches, "{count} searches");
+    }
+}
+
 #[test]
 fn searches_in_parts_find_the_same() {
     let server = server(2);
@@ -239,18 +279,30 @@ fn searches_in_parts_find_the_same() {
     }
 }
 
-/// Fails, or panics, on every batch with more than this many positions.
+/// Fails on every batch with more than this many positions.
 #[derive(Clone)]
 struct Fragile {
     most: usize,
-    panics: bool,
+    fails: Fails,
+}
+
+/// How a predictor fails.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Fails {
+    WithWords,
+    WithPanic,
+    OutOfMemory,
 }
 
 impl Predictor for Fragile {
     fn predict(&mut self, inputs: &InputBatch, out: &mut Predictions) -> Result<(), PredictError> {
         if inputs.len() > self.most {
-            assert!(!self.panics, "too many positions");
-            return Err(PredictError::Failed("too many positions".to_owned()));
+            let words = "too many positions".to_owned();
+            return Err(match self.fails {
+                Fails::WithWords => PredictError::Failed(words),
+                Fails::WithPanic => panic!("{words}"),
+                Fails::OutOfMemory => PredictError::OutOfMemory(words),
+            });
         }
         ScriptedPredictor::new(6).predict(inputs, out)
     }
@@ -266,16 +318,19 @@ impl Predictor for Fragile {
 
 #[test]
 fn errors_and_panics_reach_their_client_and_leave_the_server_working() {
-    for panics in [false, true] {
+    for fails in [Fails::WithWords, Fails::WithPanic] {
         let server = server(2);
-        let mut fragile = client(&server, Fragile { most: 3, panics });
+        let mut fragile = client(&server, Fragile { most: 3, fails });
         let mut healthy = client(&server, ScriptedPredictor::new(6));
         let canvas = Size::square(4).unwrap();
         let (few, many) = (batch(&fragile, canvas, 3, 0), batch(&fragile, canvas, 4, 0));
         let expected = predicted(&mut ScriptedPredictor::new(6), &few);
         for _ in 0..3 {
             let error = fragile.predict(&many, &mut Predictions::default()).unwrap_err();
-            let words = if panics { "panicked" } else { "too many positions" };
+            let words = match fails {
+                Fails::WithPanic => "panicked",
+                _ => "too many positions",
+            };
             assert!(error.to_string().contains(words), "{error}");
             assert_eq!(predicted(&mut fragile, &few), expected);
             assert_eq!(predicted(&mut healthy, &few), expected);
@@ -286,6 +341,76 @@ fn errors_and_panics_reach_their_client_and_leave_the_server_working() {
         assert!(lockstep.run(&mut searches(9), &mut fragile, &mut cache).is_err());
         assert!(fragile.collect().unwrap().is_none());
         lockstep.run(&mut searches(3), &mut fragile, &mut cache).unwrap();
+        assert_eq!(server.stats().halved, 0, "only for lack of memory");
+    }
+}
+
+/// A batch beyond the GPU's memory is predicted in parts, and the server remembers how large they may be.
+#[test]
+fn batches_beyond_the_memory_are_predicted_in_parts() {
+    let server = server(1);
+    let fails = Fails::OutOfMemory;
+    let mut fragile = client(&server, Fragile { most: 30, fails });
+    let (small, large) = (Size::square(4).unwrap(), Size::square(5).unwrap());
+    let inputs = batch(&fragile, small, 90, 0);
+    assert_eq!(
+        predicted(&mut fragile, &inputs),
+        predicted(&mut ScriptedPredictor::new(6), &inputs)
+    );
+    // 90 do not fit, nor do 64 and 32 of them, but 16 do.
+    assert_eq!(server.stats().halved, 3);
+    let mut mixed = batch(&fragile, large, 40, 0);
+    let position = Position::new(small);
+    (0..5).for_each(|komi| mixed.push(&Features::of(&position, Komi::from_half_points(komi))));
+    assert_eq!(
+        predicted(&mut fragile, &mixed),
+        predicted(&mut ScriptedPredictor::new(6), &mixed)
+    );
+    assert_eq!(server.stats().halved, 3, "the limit is remembered");
+    server.lift_limit();
+    predicted(&mut fragile, &inputs);
+    assert_eq!(server.stats().halved, 6, "the limit was forgotten");
+
+    let mut hopeless = client(&server, Fragile { most: 15, fails });
+    let error = hopeless
+        .predict(&inputs, &mut Predictions::default())
+        .unwrap_err()
+        .to_string();
+    assert!(error.contains("out of GPU memory even for 16 positions"), "{error}");
+    assert!(error.contains("too many positions"), "{error}");
+    assert_eq!(
+        predicted(&mut fragile, &inputs),
+        predicted(&mut ScriptedPredictor::new(6), &inputs)
+    );
+}
+
+/// Jobs that wait together are no longer joined beyond what fits in the GPU's memory.
+#[test]
+fn jobs_are_joined_up_to_what_fits_in_the_memory() {
+    let server = server(1);
+    let fails = Fails::OutOfMemory;
+    let lanes = |_| Ok::<_, PredictError>(Box::new(Fragile { most: 30, fails }) as Box<dyn Predictor + Send>);
+    let network = server.add(lanes).unwrap();
+    let (held, allow) = Held::new(1);
+    let (mut fragile, mut held) = (network.client(), client(&server, held));
+    let canvas = Size::square(4).unwrap();
+    let (inputs, large) = (batch(&fragile, canvas, 10, 0), batch(&held, canvas, 1, 0));
+    let mut memory = Batch::new();
+    for (batches, halved) in [(2, 2), (5, 2)] {
+        let before = server.stats();
+        submit(&mut held, &mut memory, 9, &large);
+        while server.stats().waiting > 0 {
+            std::thread::yield_now();
+        }
+        (0..4).for_each(|ticket| submit(&mut fragile, &mut memory, ticket, &inputs));
+        allow.send(()).unwrap();
+        held.collect().unwrap().unwrap();
+        for _ in 0..4 {
+            let job = fragile.collect().unwrap().unwrap();
+            assert_eq!(job.predictions, predicted(&mut ScriptedPredictor::new(6), &inputs));
+        }
+        let after = server.stats();
+        assert_eq!((after.batches - before.batches, after.halved), (batches, halved));
     }
 }
 

@@ -12,6 +12,9 @@ use crate::predictor::{Job, PredictError, Predictions, Predictor};
 /// Jobs that a client should keep in flight: one being predicted and one in the queue.
 const DEPTH: usize = 2;
 
+/// The fewest searches worth a job of their own: the server joins the jobs of all clients into larger batches.
+const LEAST_PART: usize = 24;
+
 /// Sends the batches of one thread to a server, as a [`Predictor`].
 #[derive(Debug)]
 pub struct Client {
@@ -66,6 +69,10 @@ impl Predictor for Client {
 
     fn preferred_batch(&self) -> usize {
         self.served.network.preferred_batch
+    }
+
+    fn least_part(&self) -> usize {
+        self.preferred_batch().min(LEAST_PART)
     }
 
     fn submit(&mut self, job: Job) -> Result<Option<Job>, PredictError> {

@@ -10,6 +10,7 @@ use tengen_rules::Size;
 
 use super::line::{Shared, Waiting};
 use super::network::Network;
+use super::part::Part;
 use crate::predictor::{Job, PredictError, Predictions};
 
 /// One thread of a server.
@@ -19,6 +20,7 @@ pub(super) struct Lane {
     taken: Vec<Waiting>,
     joined: InputBatch,
     predictions: Predictions,
+    part: Part,
 }
 
 impl Lane {
@@ -29,6 +31,7 @@ impl Lane {
             taken: Vec::new(),
             joined: InputBatch::new(Size::new(1, 1).expect("1x1 is a board")),
             predictions: Predictions::default(),
+            part: Part::new(),
         }
     }
 
@@ -63,15 +66,17 @@ impl Lane {
             .iter_mut()
             .filter_map(|waiting| waiting.job.as_mut())
             .collect();
+        let mut predict =
+            |inputs: &InputBatch, out: &mut Predictions| self.part.predict(inputs, out, &mut **predictor, &self.shared);
         if let [job] = &mut jobs[..] {
-            return predictor.predict(&job.inputs, &mut job.predictions);
+            return predict(&job.inputs, &mut job.predictions);
         }
         let Some(first) = jobs.first() else { return Ok(()) };
         self.joined.copy_rows(&first.inputs, 0..first.inputs.len());
         for job in &jobs[1..] {
             self.joined.append(&job.inputs);
         }
-        predictor.predict(&self.joined, &mut self.predictions)?;
+        predict(&self.joined, &mut self.predictions)?;
         self.predictions.check(self.joined.len(), self.joined.canvas())?;
         let mut start = 0;
         for job in jobs {

@@ -1,7 +1,7 @@
 //! A server's queue: the oldest job is next, together with the jobs that can share its batch.
 
 use std::collections::VecDeque;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
@@ -24,6 +24,10 @@ pub(super) struct Shared {
     pub(super) jobs: AtomicU64,
     pub(super) positions: AtomicU64,
     pub(super) busy_ns: AtomicU64,
+    /// The most positions to predict at once.
+    pub(super) most_rows: AtomicUsize,
+    /// How often `most_rows` fell.
+    pub(super) halved: AtomicU64,
 }
 
 /// The queued jobs, oldest first.
@@ -50,6 +54,8 @@ impl Shared {
             jobs: AtomicU64::new(0),
             positions: AtomicU64::new(0),
             busy_ns: AtomicU64::new(0),
+            most_rows: AtomicUsize::new(usize::MAX),
+            halved: AtomicU64::new(0),
         }
     }
 
@@ -65,6 +71,11 @@ impl Shared {
         self.changed.notify_all();
     }
 
+    /// The most positions to predict at once, as far as is known.
+    pub(super) fn most_rows(&self) -> usize {
+        self.most_rows.load(Ordering::Relaxed)
+    }
+
     /// Waits for jobs and dequeues the oldest with all others that can share its batch; none once the server is closed.
     pub(super) fn next(&self, taken: &mut Vec<Waiting>) {
         let mut line = self.line();
@@ -72,12 +83,13 @@ impl Shared {
             line = self.changed.wait(line).unwrap_or_else(PoisonError::into_inner);
         }
         let Some(first) = line.waiting.pop_front() else { return };
+        let most = self.setup.most_positions.min(self.most_rows());
         let mut positions = first.positions();
         taken.push(first);
         let mut number = 0;
-        while number < line.waiting.len() && positions < self.setup.most_positions {
+        while number < line.waiting.len() && positions < most {
             let next = &line.waiting[number];
-            let fits = positions + next.positions() <= self.setup.most_positions;
+            let fits = positions + next.positions() <= most;
             if fits && next.can_join(&taken[0]) {
                 positions += next.positions();
                 taken.extend(line.waiting.remove(number));
