@@ -18,8 +18,9 @@ pub(crate) struct DeviceArgs {
     #[arg(long, value_name = "DEVICE")]
     pub(crate) device: Option<Devices>,
     /// Number format of networks: fp32, bf16, fp16 on GPUs, or auto for the fastest: bf16 on GPUs and CPUs with bf16
-    /// instructions (in gtp, analyze, and serve, CPUs with AMX), fp16 on older GPUs, otherwise fp32 [default: auto; for
-    /// a run, its inference.dtype]
+    /// instructions (in gtp, analyze, and serve, CPUs with AMX), fp16 on older GPUs, otherwise fp32. In fp32, GPUs with
+    /// TF32 round the inputs of convolutions to it, except those of KataGo's networks [default: auto; for a run, its
+    /// inference.dtype]
     #[arg(long, value_name = "FORMAT")]
     pub(crate) dtype: Option<PrecisionChoice>,
     /// Whether networks evaluate only a few positions at once.
@@ -29,9 +30,15 @@ pub(crate) struct DeviceArgs {
 
 impl DeviceArgs {
     /// The same device, with fp32 unless the user names a format, so that KataGo's networks compute what KataGo does.
+    /// In fp32, no convolution of the process then rounds to TF32.
     pub(crate) fn exact(self) -> DeviceArgs {
         let named = self.dtype.filter(|&dtype| dtype != PrecisionChoice::Auto);
-        let dtype = named.or(Some(PrecisionChoice::Fp32));
+        let dtype = named.unwrap_or(PrecisionChoice::Fp32);
+        #[cfg(feature = "torch")]
+        if dtype == PrecisionChoice::Fp32 {
+            tengen_network::forbid_tf32();
+        }
+        let dtype = Some(dtype);
         DeviceArgs { dtype, ..self }
     }
 
@@ -44,6 +51,21 @@ impl DeviceArgs {
     pub(crate) fn devices(self) -> Devices {
         self.device.unwrap_or_default()
     }
+}
+
+/// Checks that there are enough threads to give each of several devices at least one.
+///
+/// # Errors
+/// If there are fewer threads than devices.
+#[cfg(feature = "torch")]
+pub(crate) fn check_each_has_a_thread(threads: usize, devices: usize) -> anyhow::Result<()> {
+    if threads < devices {
+        return Err(output::usage(format!(
+            "there are {devices} devices, but only {}: name fewer devices, or use --threads {devices}",
+            output::counted(threads as u64, "thread")
+        )));
+    }
+    Ok(())
 }
 
 #[cfg(feature = "torch")]
@@ -95,8 +117,8 @@ impl DeviceArgs {
         let several = self.devices();
         if several.gpus().count() > 1 {
             return Err(output::usage(format!(
-                "this command computes on one device, not on {several}; only tengen run, selfplay, doctor, and bench \
-                 selfplay use several"
+                "this command computes on one device, not on {several}; only tengen run, selfplay, doctor, data \
+                 label, and bench selfplay use several"
             )));
         }
         Ok(())

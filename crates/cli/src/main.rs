@@ -7,17 +7,16 @@
 mod arguments;
 mod commands;
 mod device;
-mod interrupt;
 mod match_args;
 mod output;
-mod plain;
 mod players;
-mod progress;
 #[cfg(feature = "torch")]
 mod screen;
 mod teachers;
 
 use clap::Parser;
+
+use tengen_terminal::{interrupt, progress};
 
 /// Also serves libtorch's C++ allocations: inference is up to 1.9 times as fast as with the system's allocator.
 #[global_allocator]

@@ -31,7 +31,8 @@ pub(crate) fn teacher(
     let mut search = network_search(&spec.options, visits).map_err(output::usage)?;
     search.ownership = ownership;
     let cores = || std::thread::available_parallelism().map_or(1, usize::from);
-    let threads = threads.map_or_else(cores, |threads| threads as usize);
+    let gpus = device.devices().gpus().count();
+    let threads = threads.map_or_else(|| cores().max(gpus), |threads| threads as usize);
     if spec.kind == PlayerKind::Uniform {
         return Ok(Teacher::Network(NetworkTeacher {
             name: "uniform".to_owned(),
@@ -53,21 +54,23 @@ pub(crate) fn teacher(
         NamedNetwork::Model(name, model, _) => (name, &model.info.weights_sha256, *device),
         NamedNetwork::Katago(name, network) => (name, &network.sha256, device.exact()),
     };
+    let predictors = factory(&network, device, threads)?;
     Ok(Teacher::Network(NetworkTeacher {
         weights_sha256: Some(sha256.clone()),
         precision: device.dtype_name()?,
         search,
         noise: 1.0,
         threads,
-        predictors: factory(&network, device)?,
+        predictors,
         name: name.clone(),
     }))
 }
 
 #[cfg(feature = "torch")]
-fn factory(network: &NamedNetwork, device: DeviceArgs) -> anyhow::Result<PredictorFactory> {
-    device.announce()?;
+fn factory(network: &NamedNetwork, device: DeviceArgs, threads: usize) -> anyhow::Result<PredictorFactory> {
     let devices = tengen_network::DeviceChoice::all_of(device.devices());
+    crate::device::check_each_has_a_thread(threads, devices.len())?;
+    device.announce()?;
     let options = device.predictor_options()?;
     Ok(match network {
         NamedNetwork::Model(name, model, _) => tengen_network::on_devices(name, &model.weights, options, &devices)?,
@@ -76,6 +79,6 @@ fn factory(network: &NamedNetwork, device: DeviceArgs) -> anyhow::Result<Predict
 }
 
 #[cfg(not(feature = "torch"))]
-fn factory(_: &NamedNetwork, _: DeviceArgs) -> anyhow::Result<PredictorFactory> {
+fn factory(_: &NamedNetwork, _: DeviceArgs, _: usize) -> anyhow::Result<PredictorFactory> {
     anyhow::bail!("this tengen was built without libtorch and cannot run a network; rebuild with the feature torch")
 }

@@ -349,6 +349,11 @@ fn bad_overrides_are_named_with_the_fix() {
             "training.learning_rate is 0: expected above 0, up to 100",
         ),
         (
+            "training.precision=fp16",
+            "training.precision is \"fp16\": expected auto, fp32, or bf16, because small gradients would become zero \
+             in fp16",
+        ),
+        (
             "training.batch=1.5",
             "training.batch is 1.5: expected a whole number, 0 or more, such as 128",
         ),

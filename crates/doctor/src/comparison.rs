@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 
-use tengen_model::Devices;
-use tengen_network::{DeviceChoice, SelfTest};
+use tengen_model::{Devices, PrecisionChoice};
+use tengen_network::{DeviceChoice, Precision, SelfTest};
 
 use crate::predictions::{LARGE, beside, predictions};
 
@@ -23,7 +23,7 @@ impl Comparison {
             }
             if has_gpu {
                 tests.extend(predictions(choice, LARGE));
-                tests.extend(beside(choice, LARGE, || tengen_trainer::self_test(choice)));
+                tests.extend(beside(choice, LARGE, || training(choice)));
             }
         }
         Comparison(tests)
@@ -63,4 +63,15 @@ impl Comparison {
         );
         Ok(())
     }
+}
+
+/// Compares training in fp32 and in the format that the device trains a network in by itself.
+fn training(choice: DeviceChoice) -> Vec<SelfTest> {
+    let mut formats = vec![Precision::Fp32];
+    if let Ok(device) = choice.resolve() {
+        formats.push(Precision::for_training(PrecisionChoice::Auto, device, 32));
+    }
+    formats.dedup();
+    let tests = |precision| tengen_trainer::self_test(choice, precision);
+    formats.into_iter().flat_map(tests).collect()
 }

@@ -49,6 +49,8 @@ pub struct Learned {
     pub losses: Option<Losses>,
     /// The last model that was published.
     pub model: Option<String>,
+    /// What the network was trained on, with the number format; `None` for a process that only stood by.
+    pub device: Option<String>,
     /// Whether a signal ended training before it was done.
     pub stopped: bool,
     /// Whether the run's budget is spent.
@@ -124,6 +126,7 @@ pub struct LearnedSummary {
     margin_loss: Option<f64>,
     ownership_loss: Option<f64>,
     model: Option<String>,
+    device: Option<String>,
     /// Whether the run's budget is spent; always false without workers.
     finished: bool,
 }
@@ -142,6 +145,7 @@ impl Learned {
             margin_loss: losses.map(|losses| losses.margin),
             ownership_loss: losses.map(|losses| losses.ownership),
             model: self.model.clone(),
+            device: self.device.clone(),
             finished: self.finished,
         }
     }
@@ -168,6 +172,7 @@ impl Learned {
             samples_per_second: 0.0,
             losses: None,
             model: None,
+            device: None,
             stopped: true,
             finished: false,
         }

@@ -387,7 +387,8 @@ pub struct Start {
     pub command: String,
     /// The form of the network that is trained, such as `b4c32`.
     pub network: String,
-    /// What networks run on, and in which number format, such as `cpu AMD EPYC · bf16`.
+    /// What networks run on, and in which number format, such as `cpu AMD EPYC · bf16`; for a process that plays no
+    /// games, what the network is trained on.
     pub device: String,
     /// The number format of training.
     pub trained_in: String,

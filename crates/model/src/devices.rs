@@ -99,8 +99,8 @@ pub enum PrecisionChoice {
     Fp32,
     /// Always bf16, which is slow on a CPU without instructions for it.
     Bf16,
-    /// Always fp16, on a GPU. Networks are trained in the format that `Auto` stands for: without a scale for the loss,
-    /// small gradients would become zero in fp16.
+    /// Always fp16, on a GPU and for play alone: without a scale for the loss, small gradients would become zero in
+    /// training.
     Fp16,
 }
 

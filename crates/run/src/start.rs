@@ -24,11 +24,15 @@ pub fn of(run: &Opened, training: &Training, plays: bool) -> anyhow::Result<Star
         }
         false => (0, 0),
     };
+    let device = match plays {
+        true => run.device_in_words(),
+        false => training.device_in_words(),
+    };
     Ok(Start {
         version: run.program.version.clone(),
         command: run.program.command.clone(),
         network: training.network().name(),
-        device: run.device_in_words(),
+        device,
         trained_in: training.precision().to_string(),
         cores: std::thread::available_parallelism().map_or(0, |cores| cores.get() as u64),
         workers,
@@ -40,7 +44,7 @@ pub fn of(run: &Opened, training: &Training, plays: bool) -> anyhow::Result<Star
 
 /// The start of a run and where to watch it, in one line that fits 80 columns if the processor has a short name.
 pub(crate) fn in_words(start: &Start, report: &Path) -> String {
-    let trained = match start.device.ends_with(&start.trained_in) {
+    let trained = match start.device.contains(&format!(" · {}", start.trained_in)) {
         true => String::new(),
         false => format!(", trained in {}", start.trained_in),
     };
@@ -83,5 +87,8 @@ mod tests {
         start.trained_in = "fp32".into();
         let line = in_words(&start, Path::new("report.html"));
         assert!(line.contains(" · bf16, trained in fp32; "), "{line}");
+        start.device = "cuda:0 H100 · fp32 (TF32 convolutions)".into();
+        let line = in_words(&start, Path::new("report.html"));
+        assert!(line.contains(" · fp32 (TF32 convolutions); "), "{line}");
     }
 }

@@ -12,7 +12,7 @@ use anyhow::Context;
 use tengen_config::{Ledger, RunConfig};
 use tengen_health::{Comparison, RandomGames};
 use tengen_model::NetworkConfig;
-use tengen_network::{DeviceChoice, Precision, in_words};
+use tengen_network::{DeviceChoice, Precision};
 use tengen_reanalysis::Refreshed;
 use tengen_records::GameRecord;
 use tengen_rng as rng;
@@ -401,7 +401,7 @@ impl Training {
 
     /// The trainer's device and number format, as text.
     pub fn device_in_words(&self) -> String {
-        in_words(&[self.trainer.device().into()], self.precision())
+        self.trainer.device_in_words()
     }
 
     /// Training steps since the run began.

@@ -213,6 +213,28 @@ mod tests {
         assert!(report.counts.batches > 0 && report.counts.batches <= server.stats().jobs);
     }
 
+    /// The threads' devices sleep most of the time, so that the cores of the machine do not matter.
+    #[test]
+    fn a_second_device_nearly_doubles_the_evaluations() {
+        let per_second = |devices: usize| {
+            let device = || SimulatedDevice::new(Duration::from_millis(20), 1e6).serve().unwrap();
+            let (_servers, networks): (Vec<_>, Vec<_>) = (0..devices).map(|_| device()).unzip();
+            let factory: PredictorFactory =
+                Arc::new(move |thread| Ok(Box::new(networks[thread % networks.len()].client())));
+            let long = SelfPlayBench {
+                duration: Duration::from_millis(1500),
+                ..bench(devices)
+            };
+            let report = bench_selfplay(&long, &factory, || ()).unwrap();
+            report.counts.evaluations as f64 / report.seconds
+        };
+        let [one, two] = [1, 2].map(per_second);
+        assert!(
+            two > 1.5 * one,
+            "{two} evaluations per second on two devices, {one} on one"
+        );
+    }
+
     #[test]
     fn a_thread_without_a_predictor_ends_the_benchmark() {
         let factory: PredictorFactory = Arc::new(|thread| match thread {

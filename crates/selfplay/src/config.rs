@@ -191,7 +191,8 @@ pub struct KomiConfig {
     /// concentrates less on the fair komi and tolerates errors in it.
     pub spread: f64,
     /// A fixed fair komi for all games in points, instead of one that follows the network. Usual: none. Training for
-    /// one komi is as fast, but teaches little about others.
+    /// one komi is as fast, but teaches little about others. With `spread` and `uniform_share` 0, every game has
+    /// exactly this komi.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fixed_fair: Option<f64>,
     /// For games that begin with an opening, draws the komi by winning chances instead: each side's chance of winning

@@ -212,6 +212,24 @@ mod tests {
     }
 
     #[test]
+    fn a_fixed_komi_without_spread_is_the_komi_of_every_game() {
+        let config = KomiConfig {
+            uniform_share: 0.0,
+            spread: 0.0,
+            fixed_fair: Some(7.5),
+            least_chance: Some(0.2),
+        };
+        let size = Size::square(9).unwrap();
+        let mut rng = rng::stream(5, &[]);
+        for opening_plies in [0, 1, 8] {
+            let KomiPlan::Known(komi) = draw_komi(&config, size, opening_plies, -3.0, &mut rng) else {
+                panic!("a fixed komi needs no network");
+            };
+            assert_eq!(komi.half_points(), 15);
+        }
+    }
+
+    #[test]
     fn boards_are_drawn_by_share() {
         let boards = vec![BoardShare::always("3x3", 1.0), BoardShare::always("5x4", 3.0)];
         let settings = Settings::new(&SelfPlayConfig {

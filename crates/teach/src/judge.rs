@@ -10,7 +10,7 @@ use tengen_trainer::{Trainer, TrainerError};
 
 use crate::material::Material;
 use crate::start::Origin;
-use crate::teach::device;
+use crate::teach::{device, say_device};
 
 /// Positions that a network is judged by, of each origin. The standard error of a share is at most 0.8%.
 const SAMPLES: usize = 4096;
@@ -66,6 +66,7 @@ pub fn judge_model(config: &RunConfig, origin: &Origin, setup: &Setup) -> anyhow
     let material = Material::gather(config, &*setup.watch)?;
     setup.watch.say(&material.in_words());
     let mut trainer = Trainer::from_weights(&origin.model.weights, config.training.clone(), device(config, setup))?;
+    say_device(&trainer, setup);
     judge(&mut trainer, &material, config)?.context("no games are held out: raise loop.held_out or add games")
 }
 

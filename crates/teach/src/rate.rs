@@ -9,7 +9,7 @@ use tengen_trainer::{Schedule, Trainer, TrainerConfig, TrainerError};
 
 use crate::material::Material;
 use crate::start::{Origin, weights};
-use crate::teach::{Step, device, train_once};
+use crate::teach::{Step, device, say_device, train_once};
 
 /// The lowest and the highest rate of a trial.
 const RATES: (f64, f64) = (1e-5, 1.0);
@@ -64,6 +64,7 @@ pub fn find_rate(
     };
     let weights = weights(config, origin, &*setup.watch)?;
     let mut trainer = Trainer::from_weights(&weights, settings, device(config, setup))?;
+    say_device(&trainer, setup);
     let (mut points, mut smooth) = (Vec::new(), Smooth::default());
     for step in 0..STEPS {
         let rate = rate_at(step);

@@ -35,6 +35,8 @@ pub struct Taught {
     pub model: Option<String>,
     /// The network, such as `b4c32`.
     pub network: String,
+    /// What it was trained on, with the number format.
+    pub device: String,
     /// Training steps from zero.
     pub steps: u64,
     /// Those of this process.
@@ -97,6 +99,7 @@ pub(crate) fn teach_from(
 ) -> anyhow::Result<Taught> {
     setup.watch.say(&material.in_words());
     let mut lessons = Lessons::begin(config, origin, place, material, setup)?;
+    say_device(&lessons.trainer, setup);
     let (first, began) = (lessons.trainer.steps(), Instant::now());
     let learned = lessons.learn(show);
     let made = lessons.trainer.steps() - first;
@@ -116,6 +119,7 @@ pub(crate) fn teach_from(
     Ok(Taught {
         model: is_done.then(|| folder.display().to_string()),
         network: config.network.name(),
+        device: lessons.trainer.device_in_words(),
         steps: lessons.trainer.steps(),
         steps_made: made,
         steps_planned: lessons.goal,
@@ -257,6 +261,11 @@ fn train_ahead(trainer: &mut Trainer, material: &Material, config: &RunConfig) -
 /// The device that a network is trained on.
 pub(crate) fn device(config: &RunConfig, setup: &Setup) -> DeviceChoice {
     DeviceChoice::first_of(setup.devices.unwrap_or(config.inference.device))
+}
+
+/// Says what a network is trained or judged on.
+pub(crate) fn say_device(trainer: &Trainer, setup: &Setup) {
+    setup.watch.say(&format!("device {}", trainer.device_in_words()));
 }
 
 /// Refuses a checkpoint of another network, and says what else has changed since.

@@ -199,6 +199,10 @@ impl TrainerConfig {
         check_setting("training.loss.reply", self.loss.reply, 0.0..=1e6)?;
         check_setting("training.loss.soft_policy", self.loss.soft_policy, 0.0..=1e6)?;
         check_setting("training.loss.short_term", self.loss.short_term, 0.0..=1e6)?;
+        if self.precision == PrecisionChoice::Fp16 {
+            let expected = "auto, fp32, or bf16, because small gradients would become zero in fp16";
+            return Err(SettingError::new("training.precision", "\"fp16\"", expected));
+        }
         check_setting("training.threads", self.threads, 1..=4096)
     }
 }
@@ -283,6 +287,15 @@ mod tests {
         assert_eq!(
             wrong.validate().unwrap_err().to_string(),
             "training.learning_rate is 0: expected above 0, up to 100"
+        );
+        let wrong = TrainerConfig {
+            precision: PrecisionChoice::Fp16,
+            ..TrainerConfig::default()
+        };
+        assert_eq!(
+            wrong.validate().unwrap_err().to_string(),
+            "training.precision is \"fp16\": expected auto, fp32, or bf16, because small gradients would become zero \
+             in fp16"
         );
         assert!(serde_json::from_str::<TrainerConfig>(r#"{"learning_rat":1}"#).is_err());
         let some = r#"{"optimizer":"sgd","loss":{"margin":0.5},"precision":"bf16"}"#;

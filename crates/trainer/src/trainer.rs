@@ -8,7 +8,7 @@ use tengen_encoding::{HORIZONS, InputBatch, PlaneSet, Sample, TrainingBatch};
 use tengen_model::{GrowthError, NetworkConfig, Weights, WeightsError};
 use tengen_network::{
     DeviceChoice, DeviceError, GroupError, LibtorchError, Mode, Network, NetworkInputs, Precision, Shapes, Span,
-    ThreadLimit, Work, catching,
+    ThreadLimit, Work, catching, in_words,
 };
 use tengen_rules::SettingError;
 
@@ -169,6 +169,11 @@ impl Trainer {
     /// The number format of the network's tower.
     pub fn precision(&self) -> Precision {
         self.precision
+    }
+
+    /// The device that the network is trained on with the number format, for display.
+    pub fn device_in_words(&self) -> String {
+        in_words(&[self.device().into()], self.precision)
     }
 
     /// Collects samples in a batch with the input planes that the network sees.
@@ -470,7 +475,10 @@ pub enum TrainerError {
     #[error(transparent)]
     Device(#[from] DeviceError),
     /// libtorch could not do the step, for example for lack of memory.
-    #[error(transparent)]
+    #[error(
+        "{0}{advice}",
+        advice = if .0.is_out_of_memory() { ": use a smaller training.batch or network" } else { "" }
+    )]
     Libtorch(#[from] LibtorchError),
     /// Training with the other ranks failed.
     #[error(transparent)]

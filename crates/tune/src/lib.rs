@@ -2,6 +2,7 @@
 //!
 //! Never here: printing, stores, changing a configuration.
 
+mod advice;
 mod training;
 mod tuning;
 

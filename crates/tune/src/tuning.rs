@@ -8,11 +8,13 @@ use serde::Serialize;
 
 use tengen_config::RunConfig;
 use tengen_model::{PrecisionChoice, Weights};
-use tengen_network::{DeviceChoice, Precision, PredictorOptions, in_words, on_devices};
+use tengen_network::{DeviceChoice, Precision, PredictorOptions, gpu_servers, in_words, lift_limits, on_devices};
 use tengen_report::{counted, thousands};
 use tengen_rules::{Setting, Size};
 use tengen_selfplay::{BoardShare, SelfPlayBench, SelfPlayConfig, bench_selfplay};
+use tengen_trainer::TrainerConfig;
 
+use crate::advice::{LargerBatch, about_lead, about_window};
 use crate::training::TrainingSpeed;
 
 /// Settings with fewer games at a time win if they reach this share of the best rate: their games are fresher, and they
@@ -86,6 +88,10 @@ pub struct Tuning {
     steps_per_second: Option<f64>,
     /// Training steps that each second of self-play asks for (`loop.reuse`).
     steps_wanted: f64,
+    /// What a larger `training.batch` does for a trainer on a GPU that does not keep up.
+    larger_batch: Option<LargerBatch>,
+    /// What else these settings ask of the configuration, in sentences.
+    advice: Vec<String>,
     /// MiB of memory that the evaluation caches take when they are full.
     cache_mib: u64,
     /// Whether networks run on GPUs. If so, training takes little processor time from self-play.
@@ -135,23 +141,38 @@ impl Tuning {
             stopped,
         };
         let chosen = bench.search(&plan)?;
-        progress("training");
-        let (network, device) = (&config.network, bench.devices[0]);
-        let steps_per_second =
-            match TrainingSpeed::measure(network, &config.training, device, size, bench.duration, config.seed) {
-                Ok(training) => Some(training.steps_per_second()),
-                Err(error) if is_out_of_memory(&error) => None,
-                Err(error) => return Err(error),
-            };
+        // What did not fit in other trials may fit with the settings that were chosen.
+        lift_limits();
+        let batch = config.training.batch;
+        let steps_per_second = bench.train(batch)?;
         let samples = chosen.positions_per_second * config.loop_config.reuse * config.reanalysis.draws();
+        let steps_wanted = samples / batch as f64;
+        let larger_batch = match steps_per_second {
+            Some(able) if on_gpu && wanted == Wanted::All && steps_wanted > able => {
+                LargerBatch::find(batch, samples, |batch| bench.train(batch))?
+            }
+            _ => None,
+        };
+        let steps = steps_per_second.map_or(0.0, |able| able.min(steps_wanted));
+        let (settings, rate) = (&config.loop_config, chosen.positions_per_second);
+        let advice = [
+            about_window(config.window.base_positions, chosen.settings.in_flight(), size),
+            about_lead(settings.lead_positions, rate, settings.weights_every_steps, steps),
+        ];
         Ok(Tuning {
             device: in_words(&bench.devices, chosen.settings.precision),
-            workload: format!("{} on {size}, {} visits", network.name(), config.selfplay.search.visits),
+            workload: format!(
+                "{} on {size}, {} visits",
+                config.network.name(),
+                config.selfplay.search.visits
+            ),
             trials: bench.trials,
             too_large: bench.too_large,
             chosen,
             steps_per_second,
-            steps_wanted: samples / config.training.batch as f64,
+            steps_wanted,
+            larger_batch,
+            advice: advice.into_iter().flatten().collect(),
             cache_mib: (chosen.settings.workers * chosen.settings.groups) as u64 * u64::from(config.selfplay.cache_mib),
             on_gpu,
         })
@@ -195,6 +216,7 @@ impl Tuning {
             String::new(),
             self.about_training(),
         ]);
+        lines.extend(self.advice.iter().cloned());
         lines
     }
 
@@ -211,7 +233,11 @@ impl Tuning {
             format!("Training makes {able:.1} steps/s alone; this self-play asks for {wanted:.1} (loop.reuse).");
         let share = wanted / able;
         if self.on_gpu && share > 1.0 {
-            return format!("{rates} Self-play waits for it: lower loop.reuse or raise training.batch.");
+            let remedy = match &self.larger_batch {
+                Some(larger) => format!("lower loop.reuse, or raise training.batch. {}", larger.in_words()),
+                None => "lower loop.reuse or raise training.batch.".to_owned(),
+            };
+            return format!("{rates} Self-play waits for it: {remedy}");
         }
         if self.on_gpu {
             return format!("{rates} It keeps up.");
@@ -248,6 +274,22 @@ impl Bench<'_> {
             workers,
             ..best.settings
         }))
+    }
+
+    /// Training steps per second with this batch; `None` if the GPU has too little memory for it.
+    fn train(&self, batch: usize) -> anyhow::Result<Option<f64>> {
+        anyhow::ensure!(!(self.stopped)(), "the measurement was stopped");
+        (self.progress)(&format!("training with a batch of {batch}"));
+        let training = TrainerConfig {
+            batch,
+            ..self.config.training.clone()
+        };
+        let (device, seed) = (self.devices[0], self.config.seed);
+        match TrainingSpeed::measure(&self.config.network, &training, device, self.size, self.duration, seed) {
+            Ok(speed) => Ok(Some(speed.steps_per_second())),
+            Err(error) if is_out_of_memory(&error) => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 
     /// The best of these settings. Settings that were tried before are not measured again. Those that need more memory
@@ -312,7 +354,14 @@ impl Bench<'_> {
             duration: self.duration,
             seed: self.config.seed,
         };
+        lift_limits();
+        let before = halved();
         let report = bench_selfplay(&bench, &(Arc::new(factory) as _), || ())?;
+        // What was measured holds for smaller batches than those of these settings.
+        anyhow::ensure!(
+            halved() == before,
+            "out of GPU memory for whole batches: use a smaller network"
+        );
         Ok(Trial {
             settings,
             evaluations_per_second: report.counts.evaluations as f64 / report.seconds,
@@ -391,6 +440,11 @@ impl Plan {
     fn most_trials(&self) -> usize {
         1 + usize::from(self.compares_formats) + self.games.len() + self.groups.len() - 1 + self.workers.len() - 1
     }
+}
+
+/// How often the servers of the GPUs had to make their batches smaller, for lack of memory.
+fn halved() -> u64 {
+    gpu_servers().iter().map(|(_, stats)| stats.halved).sum()
 }
 
 /// The value that a configuration states, or else the values to try.

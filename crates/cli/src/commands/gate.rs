@@ -50,6 +50,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
         true => args.stage.open_patiently(&interrupt)?,
         false => args.stage.open(&interrupt)?,
     };
+    say(format!("device {}", run.device_in_words()));
     let line = spinner("{spinner} {wide_msg}");
     let progress = |text| {
         line.set_message(text);

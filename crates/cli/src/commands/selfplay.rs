@@ -89,6 +89,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
     let all = args.games.unwrap_or(USUAL_GAMES);
     let interrupt = Interrupt::listen("Stopping after the games in progress…")?;
     let mut run = args.stage.open(&interrupt)?;
+    say(format!("device {}", run.device_in_words()));
     run.be_patient();
     run.settle_auto()?;
     let model = selfplay::champion_update(&run, run.progress()?)?;
@@ -202,6 +203,7 @@ struct Followed {
 fn follow(args: &Args) -> anyhow::Result<()> {
     let interrupt = Interrupt::listen("Stopping; finished games are published, the others saved for the next worker…")?;
     let mut run = args.stage.open_patiently(&interrupt)?;
+    say(format!("device {}", run.device_in_words()));
     let quota = Quota {
         games: args.games,
         minutes: args.minutes,

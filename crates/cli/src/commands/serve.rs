@@ -29,7 +29,8 @@ use crate::players::Loader;
 #[command(after_help = "Examples:
   tengen serve --store data/runs/demo
   tengen serve --store data/runs/a --store data/runs/b --listen 127.0.0.1:0
-  tengen serve --store data/sweeps/visits")]
+  tengen serve --store data/sweeps/visits
+  tengen serve --store s3://bucket/nine")]
 pub(crate) struct Args {
     /// A store, or a folder of stores; repeat it for several
     #[arg(long, value_name = "DIR|URL", required = true)]

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use tengen_model::PrecisionChoice;
 use tengen_run::{LoopConfig, Opened, Program, RunConfig, Setup};
 use tengen_store::StoreError;
 
@@ -39,6 +40,11 @@ impl StageArgs {
     /// If several devices are named.
     pub(crate) fn on_one_device(&self) -> anyhow::Result<()> {
         self.device.check_one()
+    }
+
+    /// Takes the number format that the user names, if any, so that it no longer says how networks play.
+    pub(crate) fn take_dtype(&mut self) -> Option<PrecisionChoice> {
+        self.device.dtype.take()
     }
 
     /// Refuses to train on a store without games before anything is written there.
@@ -80,7 +86,6 @@ impl StageArgs {
             }
             None => Opened::existing(self.location(), &setup)?,
         };
-        say(format!("device {}", run.device_in_words()));
         run.first_model()?;
         Ok(run)
     }

@@ -6,6 +6,7 @@ use indicatif::ProgressBar;
 
 use tengen_evaluator::PlayerSpec;
 use tengen_fleet::{Goal, learn};
+use tengen_model::PrecisionChoice;
 use tengen_run::{Ranks, RunConfig};
 use tengen_samples::CachePlace;
 use tengen_teach::{Origin, Step};
@@ -13,6 +14,10 @@ use tengen_teach::{Origin, Step};
 use crate::commands::stage::StageArgs;
 use crate::interrupt::Interrupt;
 use crate::output::{bar, result, spinner};
+
+/// What `--dtype` means here, where no games are played.
+const DTYPE: &str = "Number format that the network is trained in: fp32, bf16, or auto for bf16 on GPUs and CPUs with \
+                     bf16 instructions, otherwise fp32 [default: the configuration's training.precision]";
 
 /// Train a network on games: those of a run's store, or those that a file names
 ///
@@ -32,6 +37,7 @@ use crate::output::{bar, result, spinner};
 #[derive(clap::Args)]
 #[command(
     mut_arg("store", |arg| arg.required(false).required_unless_present("file")),
+    mut_arg("dtype", |arg| arg.help(DTYPE)),
     override_usage = "tengen train [OPTIONS] --store <DIR>\n       tengen train [OPTIONS] <FILE> --out <DIR>",
     after_help = "Examples:
   tengen train --store data/runs/five --steps 1000
@@ -88,11 +94,12 @@ pub(crate) struct Args {
 }
 
 /// Trains until the requested steps are done, the games are used up, or the user stops it.
-pub(crate) fn run(args: Args) -> anyhow::Result<()> {
+pub(crate) fn run(mut args: Args) -> anyhow::Result<()> {
     let interrupt = Interrupt::listen("Stopping after writing a checkpoint…")?;
     args.stage.on_one_device()?;
+    let precision = args.stage.take_dtype();
     if let Some(file) = &args.file {
-        return on_games(&args, file, &interrupt);
+        return on_games(&args, file, precision, &interrupt);
     }
     let ranks = Ranks::meet()?;
     let is_first = ranks.as_ref().is_none_or(|ranks| ranks.is_first());
@@ -103,6 +110,10 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
     if let Some(cache) = args.cache {
         run.config.samples.cache = cache;
         run.config.samples.validate()?;
+    }
+    if let Some(precision) = precision {
+        run.config.training.precision = precision;
+        run.config.training.validate()?;
     }
     let goal = Goal {
         steps: args.steps,
@@ -127,10 +138,12 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
 }
 
 /// Trains on the games that a file names, or tries learning rates or a model on them.
-fn on_games(args: &Args, file: &Path, interrupt: &Interrupt) -> anyhow::Result<()> {
+fn on_games(args: &Args, file: &Path, precision: Option<PrecisionChoice>, interrupt: &Interrupt) -> anyhow::Result<()> {
     let mut config = RunConfig::load(file, &args.stage.overrides)?;
     config.samples.cache = args.cache.clone().unwrap_or(config.samples.cache);
     config.samples.validate()?;
+    config.training.precision = precision.unwrap_or(config.training.precision);
+    config.training.validate()?;
     let setup = args.stage.setup(interrupt);
     let init = args.init.as_ref().map(Origin::load).transpose()?;
     let mut has_model = false;

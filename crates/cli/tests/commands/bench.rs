@@ -136,5 +136,13 @@ fn usage_errors_are_one_sentence() {
         tengen(&["bench", "network", "--batch", "1,x"]).refuses(2, "whole number");
         tengen(&["bench", "network", "--dtype", "half"]).refuses(2, "fp16");
         tengen(&["bench", "network", "--dtype", "fp16"]).refuses(1, "fp16 is a format for GPUs");
+        for alone in ["network", "train"] {
+            let two = ["bench", alone, "--device", "cuda:0,cuda:1"];
+            tengen(&two).refuses(2, "computes on one device, not on cuda:0,cuda:1");
+        }
+        for two in ["simulated:1:1000,simulated:1:1000", "cuda:0,cuda:1"] {
+            let refused = "there are 2 devices, but only 1 thread: name fewer devices, or use --threads 2";
+            tengen(&["bench", "selfplay", "--device", two, "--threads", "1"]).refuses(2, refused);
+        }
     }
 }

@@ -200,6 +200,25 @@ fn sgf_files_are_labelled_directly_and_mistakes_are_named() {
     model("uniform,time=2").refuses(2, "method");
     model("random").refuses(2, "cannot label");
     model("store:/no/such/store").refuses(1, "/no/such/store");
+    #[cfg(feature = "torch")]
+    {
+        let weights = tengen_model::Weights::random(&tengen_model::NetworkConfig::new(1, 8), 1).unwrap();
+        let network = folder.path().join("weights.safetensors");
+        std::fs::write(&network, weights.to_safetensors()).unwrap();
+        let network = format!("model:{}", network.display());
+        let two = [
+            "--device",
+            "cuda:0,cuda:1",
+            "--threads",
+            "1",
+            "--visits",
+            "2",
+            "--into",
+            &into,
+        ];
+        let answer = tengen(&[&["data", "label", &file, "--model", &network], &two[..]].concat());
+        answer.refuses(2, "there are 2 devices, but only 1 thread");
+    }
     let missing = tengen(&[
         "data",
         "label",

@@ -310,6 +310,38 @@ fn refused_training_starts_no_run() {
     }
 }
 
+/// The number format that the user names is the one that training says, records, and uses.
+#[test]
+fn a_network_is_trained_in_the_format_that_was_named() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let train = |format: &str| {
+        let store = folder.path().join(format);
+        begin(&store, "40", "1");
+        tengen("train", &store, &["--steps", "20", "--dtype", format])
+    };
+    let [exact, rounded] = ["fp32", "bf16"].map(|format| {
+        let trained = train(format);
+        let done = json(&trained);
+        let device = done["device"].as_str().expect("a device");
+        assert!(device.ends_with(&format!(" · {format}")), "{device}");
+        let said = stderr_of(&trained);
+        let named: Vec<_> = said.lines().filter(|line| line.starts_with("device ")).collect();
+        assert_eq!(named, [format!("device {device}")]);
+        done["total_loss"].as_f64().expect("a loss")
+    });
+    assert!(
+        exact != rounded && (exact - rounded).abs() < 0.1 * exact,
+        "{exact} {rounded}"
+    );
+    let refused = train("fp16");
+    assert_eq!(refused.status.code(), Some(1));
+    let said = stderr_of(&refused);
+    assert!(
+        said.contains("training.precision is \"fp16\": expected auto, fp32, or bf16"),
+        "{said}"
+    );
+}
+
 /// Trains on the games of a run as games from anywhere, and begins another run with the model.
 #[test]
 fn a_file_names_games_and_the_model_begins_a_run() {
@@ -343,6 +375,24 @@ fn a_file_names_games_and_the_model_begins_a_run() {
     assert_eq!(judged, done["held_out"]);
     let trial = json(&train(&["--find-rate"]));
     assert!(trial["points"].as_array().is_some_and(|points| points.len() > 20));
+    // The device is named with the format of training, which is fp32 by itself for so small a network on a CPU.
+    let device_of = |more: &[&str]| {
+        let said = stderr_of(&train(more));
+        let line = said.lines().find(|line| line.starts_with("device cpu "));
+        line.unwrap_or_else(|| panic!("{said}")).to_owned()
+    };
+    let (judge, other) = (
+        format!("model:{out}"),
+        folder.path().join("other").display().to_string(),
+    );
+    assert!(device_of(&["--judge", &judge]).ends_with(" · fp32"));
+    for more in [
+        ["--judge", &judge],
+        ["--find-rate", "--set=train.steps=5"],
+        ["--out", &other],
+    ] {
+        assert!(device_of(&[&more[..], &["--dtype", "bf16"]].concat()).ends_with(" · bf16"));
+    }
     // A file needs to know where the model goes, and trains on its own games alone.
     assert_eq!(train(&[]).status.code(), Some(2));
     assert_eq!(train(&["--out", &out, "--follow"]).status.code(), Some(2));

@@ -76,6 +76,7 @@ impl<'a> Trainer<'a> {
             }
             None => (None, Training::resume(run)?),
         };
+        run.watch.say(&format!("device {}", training.device_in_words()));
         if is_first {
             training.say_changed_settings()?;
         }
@@ -202,6 +203,7 @@ impl<'a> Trainer<'a> {
             stopped: !finished && !self.plan.is_reached(steps) && self.run.stop.load(Ordering::SeqCst),
             losses: self.losses,
             model: self.model,
+            device: Some(self.training.device_in_words()),
             finished,
         }
     }

@@ -43,6 +43,7 @@ pub(crate) struct Args {
 }
 
 pub(super) fn run(args: Args) -> anyhow::Result<()> {
+    args.device.check_one()?;
     let batches: Vec<usize> = args.batch.iter().map(|&batch| batch as usize).collect();
     let seconds = args.common.seconds / batches.len() as f64;
     let start = Instant::now();

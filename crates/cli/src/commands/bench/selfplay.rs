@@ -11,7 +11,7 @@ use tengen_search::{PredictionServer, ServerStats, SimulatedDevice};
 use tengen_selfplay::{PredictorFactory, SelfPlayBench, bench_config, bench_selfplay};
 
 use super::{Common, Figures};
-use crate::device::DeviceArgs;
+use crate::device::{DeviceArgs, check_each_has_a_thread};
 use crate::{arguments, output};
 
 /// Play self-play games with a network with random weights, as in a run
@@ -93,7 +93,7 @@ struct Predictors {
 pub(super) fn run(args: Args) -> anyhow::Result<()> {
     let predictors = match &args.device {
         Place::Networks(devices) => Predictors::networks(&args, *devices)?,
-        Place::Simulated(devices) => Predictors::simulated(devices)?,
+        Place::Simulated(devices) => Predictors::simulated(&args, devices)?,
     };
     let bench = SelfPlayBench {
         config: bench_config(args.size, args.games),
@@ -154,7 +154,9 @@ impl Predictors {
             dtype: Some(args.dtype),
             ..DeviceArgs::default()
         };
-        let (options, used) = (device.predictor_options()?, DeviceChoice::all_of(devices));
+        let used = DeviceChoice::all_of(devices);
+        check_each_has_a_thread(args.threads as usize, used.len())?;
+        let options = device.predictor_options()?;
         let factory = tengen_network::on_devices("random weights", &weights, options, &used)?;
         Ok(Predictors {
             factory: Arc::new(factory),
@@ -165,7 +167,8 @@ impl Predictors {
     }
 
     /// A server for each simulated device, as for GPUs.
-    fn simulated(devices: &[SimulatedDevice]) -> anyhow::Result<Predictors> {
+    fn simulated(args: &Args, devices: &[SimulatedDevice]) -> anyhow::Result<Predictors> {
+        check_each_has_a_thread(args.threads as usize, devices.len())?;
         let started = devices.iter().map(SimulatedDevice::serve);
         let (servers, networks): (Vec<_>, Vec<_>) = started.collect::<Result<Vec<_>, _>>()?.into_iter().unzip();
         Ok(Predictors {

@@ -40,6 +40,7 @@ pub(crate) struct Args {
 }
 
 pub(super) fn run(args: Args) -> anyhow::Result<()> {
+    args.device.check_one()?;
     let options = args.device.predictor_options()?;
     let config = TrainerConfig {
         batch: args.batch as usize,

@@ -62,7 +62,7 @@ pub(crate) struct Args {
     /// Positions after which a shard closes: what a killed process repeats at most for each shard in progress
     #[arg(long, value_name = "N", default_value_t = 500, value_parser = arguments::count)]
     shard_positions: u32,
-    /// Threads, each with a network of its own; a GPU serves all of them [default: one per core]
+    /// Threads, each with a network of its own; a GPU serves all of them [default: one per core, at least one per GPU]
     #[arg(long, value_name = "N", value_parser = arguments::count)]
     threads: Option<u32>,
     #[command(flatten)]

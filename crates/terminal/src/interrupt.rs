@@ -18,7 +18,7 @@ const SAME_SIGNAL: Duration = Duration::from_millis(300);
 
 /// Whether a stop has been requested. Clones share the flag.
 #[derive(Clone, Default)]
-pub(crate) struct Interrupt {
+pub struct Interrupt {
     requested: Arc<AtomicBool>,
     /// The number of the first signal.
     signal: Arc<AtomicI32>,
@@ -27,7 +27,7 @@ pub(crate) struct Interrupt {
 /// A signal stopped the command before its work was done. This is not a failure, because the command stopped cleanly
 /// and has said so. The program exits with this code.
 #[derive(Debug)]
-pub(crate) struct Interrupted(pub(crate) u8);
+pub struct Interrupted(pub u8);
 
 impl std::fmt::Display for Interrupted {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -40,7 +40,7 @@ impl std::error::Error for Interrupted {}
 impl Interrupt {
     /// Listens for Ctrl-C, SIGTERM and SIGHUP. The first signal prints `message` on stderr and sets the flag; the next
     /// one ends the process, which is safe for everything already published.
-    pub(crate) fn listen(message: &'static str) -> anyhow::Result<Interrupt> {
+    pub fn listen(message: &'static str) -> anyhow::Result<Interrupt> {
         crate::output::hide_control_characters();
         let interrupt = Interrupt::default();
         let listener = interrupt.clone();
@@ -79,12 +79,12 @@ impl Interrupt {
     }
 
     /// The flag itself, for other code to check.
-    pub(crate) fn flag(&self) -> Arc<AtomicBool> {
+    pub fn flag(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.requested)
     }
 
     /// Whether a stop has been requested.
-    pub(crate) fn requested(&self) -> bool {
+    pub fn requested(&self) -> bool {
         self.requested.load(Ordering::SeqCst)
     }
 
@@ -93,7 +93,7 @@ impl Interrupt {
     ///
     /// # Errors
     /// [`Interrupted`] after a signal.
-    pub(crate) fn outcome(&self) -> anyhow::Result<()> {
+    pub fn outcome(&self) -> anyhow::Result<()> {
         match self.requested() {
             true => {
                 let signal = self.signal.load(Ordering::SeqCst);
@@ -105,7 +105,7 @@ impl Interrupt {
     }
 
     /// [`Interrupt::outcome`] if the work was stopped; otherwise it is done, whatever signal came.
-    pub(crate) fn outcome_if(&self, stopped: bool) -> anyhow::Result<()> {
+    pub fn outcome_if(&self, stopped: bool) -> anyhow::Result<()> {
         if stopped { self.outcome() } else { Ok(()) }
     }
 }

@@ -5,27 +5,29 @@ use std::time::{Duration, Instant};
 
 use indicatif::ProgressBar;
 
-use crate::output::{bar, bars, interactive, say, spinner, thousands};
+use tengen_report::thousands;
+
+use crate::output::{bar, bars, interactive, say, spinner};
 
 /// How often to print progress when stderr is not a terminal.
-pub(crate) const PLAIN_EVERY: Duration = Duration::from_secs(10);
+pub const PLAIN_EVERY: Duration = Duration::from_secs(10);
 
 /// Removes a line from the terminal and from the shared bars, which would otherwise still count it when they redraw.
-pub(crate) fn remove(line: &ProgressBar) {
+pub fn remove(line: &ProgressBar) {
     line.finish_and_clear();
     bars().remove(line);
 }
 
 /// The current step of something that takes a long time, on a line of its own or printed now and then.
 #[derive(Default)]
-pub(crate) struct Step {
+pub struct Step {
     line: Option<ProgressBar>,
     printed: Option<Instant>,
 }
 
 impl Step {
     /// Shows what is being done now.
-    pub(crate) fn show(&mut self, text: &str) {
+    pub fn show(&mut self, text: &str) {
         if interactive() {
             let line = self.line.get_or_insert_with(|| {
                 let line = spinner("{spinner} {wide_msg}");
@@ -40,7 +42,7 @@ impl Step {
     }
 
     /// Removes the line.
-    pub(crate) fn end(&mut self) {
+    pub fn end(&mut self) {
         if let Some(line) = self.line.take() {
             remove(&line);
         }
@@ -50,14 +52,14 @@ impl Step {
 
 /// A count of what is done, as a bar or printed now and then.
 #[derive(Default)]
-pub(crate) struct Count {
+pub struct Count {
     bar: Option<ProgressBar>,
     printed: Option<Instant>,
 }
 
 impl Count {
     /// Shows `done` of `all`, for example of `positions`; `what` says what is being done.
-    pub(crate) fn show(&mut self, what: &str, unit: &str, done: u64, all: u64) {
+    pub fn show(&mut self, what: &str, unit: &str, done: u64, all: u64) {
         if interactive() {
             let template = format!("{what} [{{bar:24}}] {{human_pos}}/{{human_len}} {unit}, {{eta}} left");
             let bar = self.bar.get_or_insert_with(|| bar(all, &template));
