@@ -30,13 +30,13 @@ pub fn bars() -> &'static MultiProgress {
     })
 }
 
-/// A progress bar among the shared ones, or [lines] where they are hidden. Text of any length belongs in `{wide_msg}`,
-/// which is cut to the width of the terminal, because a line that wraps cannot be redrawn.
+/// A progress bar among the shared ones, or plain lines where they are hidden. Text of any length belongs in
+/// `{wide_msg}`, which is cut to the width of the terminal, because a line that wraps cannot be redrawn.
 pub fn bar(length: u64, template: &str) -> ProgressBar {
     add(ProgressBar::new(length), template)
 }
 
-/// A line of text with a spinner among the shared progress bars, or [lines] where they are hidden.
+/// A line of text with a spinner among the shared progress bars, or plain lines where they are hidden.
 pub fn spinner(template: &str) -> ProgressBar {
     add(ProgressBar::new_spinner(), template)
 }
