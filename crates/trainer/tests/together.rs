@@ -113,9 +113,9 @@ fn difference(a: &[f32], b: &[f32]) -> f32 {
 
 /// The last rank's boards fill its canvas while those of the others do not, so that they normalize in different ways.
 ///
-/// SGD shows that the gradients are equal. AdamW and Muon divide by the size of each gradient, also where that is
-/// nothing but rounding, so that they are compared with one trainer whose samples all count 1.1 times as much, which
-/// changes only the rounding.
+/// SGD shows that the gradients are equal, up to what processors without bf16 round, 2e-6. AdamW and Muon divide by the
+/// size of each gradient, also where that is nothing but rounding. So all are compared with one trainer whose samples
+/// all count 1.1 times as much, which changes only the rounding.
 #[test]
 fn ranks_learn_what_one_trainer_learns() {
     const STEPS: usize = 20;
@@ -146,7 +146,7 @@ fn ranks_learn_what_one_trainer_learns() {
         });
         let by_rounding = difference(&expected.1, &rounded.1);
         let most = match optimizer {
-            Optimizer::Sgd => 1e-6,
+            Optimizer::Sgd => f32::max(1e-6, 10.0 * by_rounding),
             Optimizer::AdamW | Optimizer::Muon => 10.0 * by_rounding,
         };
         for (losses, found, checkpoint, samples) in &results {
