@@ -204,39 +204,21 @@ fn results(searches: &[Search]) -> Vec<String> {
     searches.iter().map(|search| format!("{:?}", search.result())).collect()
 }
 
-/// Answers at once in batches of 4, so that eight searches or more form two parts.
+/// Answers at once, and prefers batches of this size.
 #[derive(Clone)]
-struct Small(ScriptedPredictor);
+struct Prefers(usize, ScriptedPredictor);
 
-impl Predictor for Small {
+impl Predictor for Prefers {
     fn predict(&mut self, inputs: &InputBatch, out: &mut Predictions) -> Result<(), PredictError> {
-        self.0.predict(inputs, out)
+        self.1.predict(inputs, out)
     }
 
     fn name(&self) -> String {
-        "small".to_owned()
+        format!("prefers {}", self.0)
     }
 
     fn preferred_batch(&self) -> usize {
-        4
-    }
-}
-
-/// As [`Small`], but in batches as large as those of a GPU.
-#[derive(Clone)]
-struct Large(ScriptedPredictor);
-
-impl Predictor for Large {
-    fn predict(&mut self, inputs: &InputBatch, out: &mut Predictions) -> Result<(), PredictError> {
-        self.0.predict(inputs, out)
-    }
-
-    fn name(&self) -> String {
-        "large".to_owned()
-    }
-
-    fn preferred_batch(&self) -> usize {
-        1024
+        self.0
     }
 }
 
@@ -245,7 +227,7 @@ impl Predictor for Large {
 #[test]
 fn a_hundred_searches_are_two_jobs_per_round_on_a_server() {
     let server = server(1);
-    let predictor = Large(ScriptedPredictor::new(5));
+    let predictor = Prefers(1024, ScriptedPredictor::new(5));
     for (count, jobs_per_round) in [(128, 2), (40, 1)] {
         let [mut direct, mut served] = [searches(count), searches(count)];
         let mut cache = EvaluationCache::new(0);
@@ -267,7 +249,8 @@ fn searches_in_parts_find_the_same() {
         let mut served = searches(count);
         let mut cache = EvaluationCache::new(1 << 20);
         let mut lockstep = Lockstep::new();
-        let predictor = Small(ScriptedPredictor::new(5));
+        // Eight searches or more form two parts.
+        let predictor = Prefers(4, ScriptedPredictor::new(5));
         lockstep.run(&mut direct, &mut predictor.clone(), &mut cache).unwrap();
         cache.clear();
         let before = server.stats();
