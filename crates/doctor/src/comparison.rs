@@ -5,6 +5,7 @@ use serde::Serialize;
 use tengen_model::{Devices, PrecisionChoice};
 use tengen_network::{DeviceChoice, Precision, SelfTest};
 
+use crate::device::device;
 use crate::predictions::{LARGE, beside, predictions};
 
 /// Comparisons of every GPU with the CPU; none if the CPU is the device.
@@ -19,7 +20,7 @@ impl Comparison {
         for choice in DeviceChoice::all_of(devices) {
             let has_gpu = choice.resolve().is_ok_and(|device| device.is_cuda());
             if has_gpu || matches!(choice, DeviceChoice::Cuda(_)) {
-                tests.extend(tengen_network::self_test(choice));
+                tests.extend(device(choice));
             }
             if has_gpu {
                 tests.extend(predictions(choice, LARGE));

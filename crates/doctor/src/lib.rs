@@ -2,6 +2,7 @@
 //! computes what the CPU does.
 
 mod comparison;
+mod device;
 mod machine;
 mod predictions;
 mod speed;

@@ -62,7 +62,8 @@ impl Machine {
         }
         let cores = self.cores;
         advice.push(format!(
-            "For self-play on the CPU, use {cores} workers, one per core (workers = 0 does that automatically)."
+            "For self-play on the CPU, use {}, one per core (workers = 0 does that automatically).",
+            counted(cores as u64, "worker")
         ));
         advice
     }

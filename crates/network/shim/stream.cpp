@@ -83,6 +83,11 @@ double tengen_moment_since(const c10::Event *earlier, const c10::Event *later) {
   return seconds;
 }
 
+// Words in pinned memory of the CPU, which hold anything.
+at::Tensor *tengen_pinned_words(int64_t count) {
+  return guarded([&] { return at::empty({count}, at::TensorOptions(at::kLong).pinned_memory(true)); });
+}
+
 // Copies a tensor in pinned memory to a GPU, without waiting.
 int tengen_copy_into(const at::Tensor *from, const at::Tensor *to) {
   return succeeds([&] { to->copy_(*from, /*non_blocking=*/true); });

@@ -160,7 +160,7 @@ fn on(device: Device, kind: Kind) -> Option<Arc<Kernels>> {
 
 /// The largest difference between any kernel and libtorch's operations, as a share of the largest value, and the bound
 /// up to which they are used; the difference is infinite if one fails. `None` where there are no kernels.
-pub(crate) fn compared(device: Device, kind: Kind) -> Option<(f64, f64)> {
+pub fn compared(device: Device, kind: Kind) -> Option<(f64, f64)> {
     let kernels = on(device, kind)?;
     let compare = || differences(&kernels, device, kind).unwrap_or(f64::INFINITY);
     Some((catching(compare).unwrap_or(f64::INFINITY), MOST_DIFFERENCE))

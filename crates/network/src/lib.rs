@@ -39,6 +39,7 @@ mod libtorch;
 mod network;
 mod one_kernel;
 mod outputs;
+mod packed;
 mod pool;
 mod precision;
 mod predictor;
@@ -58,12 +59,15 @@ pub use gpu::{cpu, forbid_tf32, in_words};
 pub use graph::Graph;
 pub use group::{Group, GroupError, Meeting};
 pub use heads::Outputs;
-pub use inputs::{Channels, NetworkInputs, PackedInputs, on_device, transfer};
+pub use inputs::{Channels, NetworkInputs, on_device, transfer};
 pub use katago::KatagoPredictor;
+pub use kernels::compared as kernels_compared;
 pub use network::{Matrix, Mode, Network};
+pub use one_kernel::compared as one_kernel_compared;
+pub use packed::PackedInputs;
 pub use precision::Precision;
 pub use predictor::{Engine, PredictorError, PredictorOptions, TorchPredictor};
-pub use self_test::{SelfTest, positions, self_test};
+pub use self_test::{SelfTest, positions};
 pub use shapes::Shapes;
 pub use shared::{
     AnyNetwork, MakePredictor, SharedNetwork, end_gpu_servers, gpu_servers, lift_limits, on_all_cores, on_devices,

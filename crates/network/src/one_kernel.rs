@@ -62,7 +62,7 @@ fn in_one_kernel(x: &Tensor, weight: &Tensor, bias: &Tensor, sum: &Tensor, facto
 
 /// The difference between convolutions in one kernel and step by step, as a share of the largest value, and the bound
 /// up to which they are used. `None` where there are none: on the CPU, or if cuDNN has no such kernel.
-pub(crate) fn compared(device: Device, kind: Kind) -> Option<(f64, f64)> {
+pub fn compared(device: Device, kind: Kind) -> Option<(f64, f64)> {
     if !device.is_cuda() || !tch::Cuda::cudnn_is_available() {
         return None;
     }

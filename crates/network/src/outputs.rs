@@ -1,12 +1,12 @@
 //! Copies a network's outputs back from its device.
 
-use ndarray::{Array2, s};
+use ndarray::{ArrayView2, s};
 use tch::{Kind, Tensor};
 
 use tengen_search::Predictions;
 
 use crate::heads::Outputs;
-use crate::stream::read_back;
+use crate::stream::{floats, read_back};
 use crate::value::Value;
 
 /// Copies every output separately, which costs nothing on the CPU.
@@ -43,9 +43,7 @@ pub(crate) fn read_joined(joined: &Tensor, out: &mut Predictions) {
     let (batch, moves) = out.policy_logits.dim();
     let joined = read_back(&joined.narrow(0, 0, batch as i64));
     let points = moves - 1;
-    let mut values = Array2::zeros((batch, moves + points + 3));
-    let length = values.len();
-    joined.copy_data(values.as_slice_mut().expect("a new array is in C order"), length);
+    let values = ArrayView2::from_shape((batch, moves + points + 3), floats(&joined)).expect("a row for each position");
     out.policy_logits.assign(&values.slice(s![.., ..moves]));
     let ownership = out.ownership.view_mut().into_shape_with_order((batch, points));
     ownership

@@ -3,8 +3,9 @@
 
 use std::cell::Cell;
 use std::ffi::{c_int, c_void};
+use std::slice;
 
-use tch::{Device, Tensor};
+use tch::{Device, Kind, Tensor};
 
 use crate::catching::LibtorchError;
 use crate::fused::{FusedError, last_error, taken};
@@ -13,6 +14,7 @@ use crate::graph;
 unsafe extern "C" {
     fn tengen_own_stream(device: i64, urgent: c_int) -> c_int;
     fn tengen_finish_stream(device: i64) -> c_int;
+    fn tengen_pinned_words(count: i64) -> *mut c_void;
     fn tengen_copy_into(from: *const c_void, to: *const c_void) -> c_int;
     fn tengen_read_back(tensor: *const c_void) -> *mut c_void;
     fn tengen_copy_back(tensor: *const c_void) -> *mut c_void;
@@ -64,6 +66,33 @@ pub(crate) fn current(device: Device) -> Option<tengen_gpu::Stream> {
     let Device::Cuda(index) = device else { return None };
     // SAFETY: no pointers are passed, and libtorch's CUDA part is loaded once there is a CUDA device.
     Some(tengen_gpu::Stream(unsafe { tengen_stream_handle(index as i64) }))
+}
+
+/// An int64 tensor of this length on the host, which `fill` has to write. If it will go to a GPU, it is in pinned memory
+/// and holds anything at first; otherwise zeros.
+pub(crate) fn host_words(count: usize, to: Device, fill: impl FnOnce(&mut [i64])) -> Result<Tensor, FusedError> {
+    let words = match to {
+        Device::Cpu => Tensor::zeros([count as i64], (Kind::Int64, Device::Cpu)),
+        // SAFETY: no pointers are passed.
+        _ => taken(unsafe { tengen_pinned_words(count as i64) })?,
+    };
+    // SAFETY: nobody else has the new tensor, whose memory is aligned, contiguous, and this long.
+    fill(unsafe { slice::from_raw_parts_mut(words.data_ptr().cast(), count) });
+    Ok(words)
+}
+
+/// The values of an fp32 tensor on the host, in C order.
+///
+/// # Panics
+/// If it is not such a tensor.
+pub(crate) fn floats(tensor: &Tensor) -> &[f32] {
+    assert_eq!((tensor.kind(), tensor.device()), (Kind::Float, Device::Cpu));
+    assert!(tensor.is_contiguous());
+    match tensor.numel() {
+        0 => &[],
+        // SAFETY: the memory holds this many floats for as long as the tensor lives, and nothing writes to it.
+        count => unsafe { slice::from_raw_parts(tensor.data_ptr().cast(), count) },
+    }
 }
 
 /// Copies a tensor in pinned memory into a GPU tensor of the same shape, without waiting.
