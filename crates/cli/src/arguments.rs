@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use tengen_evaluator::{MOST_LEAVES, PlayerSpec, SpecError};
+use tengen_evaluator::{MOST_LEAVES, PlayerOptions, PlayerSpec, SpecError};
 use tengen_rules::{Rules, Size};
 
 /// A duration in seconds: any positive number, such as `0.5` or `30`.
@@ -75,6 +75,20 @@ pub(crate) fn plies(text: &str) -> Result<Range<usize>, String> {
 /// A player, such as `store:data/runs/demo,visits=64`.
 pub(crate) fn player(text: &str) -> Result<Box<PlayerSpec>, SpecError> {
     text.parse().map(Box::new)
+}
+
+/// A model to begin with, `model:PATH` or `store:DIR`, whose path alone will do. Other players have no weights.
+pub(crate) fn origin(text: &str) -> Result<PlayerSpec, String> {
+    let expected = "expected model:PATH or store:DIR";
+    match text.parse::<PlayerSpec>() {
+        Ok(spec) if tengen_matches::source_of(&spec.kind).is_none() => {
+            Err(format!("{expected}, because {text} has no weights to begin with"))
+        }
+        Ok(spec) if spec.options != PlayerOptions::default() => Err(format!("{expected}, without options")),
+        Ok(spec) => Ok(spec),
+        Err(SpecError::UnknownKind { .. }) => Err(format!("{expected}; there is no folder of this name")),
+        Err(error) => Err(error.to_string()),
+    }
 }
 
 /// Rules that Tengen's players support.

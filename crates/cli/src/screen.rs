@@ -2,13 +2,13 @@
 //! a terminal that can redraw lines, the same lines are printed every few seconds.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use indicatif::ProgressBar;
 
 use tengen_run::{View, Watch};
 
-use crate::output::{bar, bars, columns, counted, duration, interactive, say, spinner};
+use crate::output::{bar, bars, counted, duration, interactive, say, spinner};
 use crate::progress::{Count, PLAIN_EVERY, Step, remove};
 
 /// Draws each [`View`] on the terminal, or prints it.
@@ -141,18 +141,52 @@ impl Screen {
     }
 }
 
+/// What stays in sight at the end of a run, above its last steps.
+struct Ending {
+    champion: ProgressBar,
+    time: ProgressBar,
+}
+
+impl Ending {
+    fn open(seconds: f64) -> Ending {
+        let spent = format!(
+            "  budget    spent after {}; its end takes {{elapsed}} so far",
+            duration(seconds)
+        );
+        let time = spinner(&spent);
+        time.enable_steady_tick(Duration::from_millis(500));
+        let champion = spinner("  champion  {wide_msg}");
+        bars().remove(&champion);
+        Ending {
+            champion: bars().insert_before(&time, champion),
+            time,
+        }
+    }
+}
+
 /// Shows a run on the terminal.
 #[derive(Default)]
 pub(crate) struct Terminal {
     screen: Mutex<Option<Screen>>,
+    ending: Mutex<Option<Ending>>,
     step: Mutex<Step>,
     closing: Mutex<Count>,
     reading: Mutex<Count>,
 }
 
+impl Terminal {
+    /// Removes what [`Watch::standing`] shows.
+    pub(crate) fn close(&self) {
+        if let Some(Ending { champion, time }) = lock(&self.ending).take() {
+            remove(&champion);
+            remove(&time);
+        }
+    }
+}
+
 impl Watch for Terminal {
     fn begin(&self, title: &str) {
-        *lock(&self.screen) = Some(Screen::open(&for_terminal(title)));
+        *lock(&self.screen) = Some(Screen::open(title));
     }
 
     fn show(&self, view: &View) {
@@ -167,8 +201,16 @@ impl Watch for Terminal {
         }
     }
 
+    fn standing(&self, champion: &str, seconds: f64) {
+        if interactive() {
+            let mut ending = lock(&self.ending);
+            let ending = ending.get_or_insert_with(|| Ending::open(seconds));
+            ending.champion.set_message(champion.to_owned());
+        }
+    }
+
     fn say(&self, sentence: &str) {
-        say(for_terminal(sentence));
+        say(sentence);
     }
 
     fn closing_step(&self, text: Option<&str>) {
@@ -195,50 +237,6 @@ impl Watch for Terminal {
     }
 }
 
-/// A sentence of a run, broken into lines that fit the terminal.
-fn for_terminal(sentence: &str) -> String {
-    match columns() {
-        Some(columns) => wrapped(sentence, columns),
-        None => sentence.to_owned(),
-    }
-}
-
-/// A text in lines of at most this many characters, all but the first indented. A longer word, such as a path, gets its
-/// own line.
-fn wrapped(text: &str, columns: usize) -> String {
-    let mut lines = String::new();
-    let mut width = 0;
-    for word in text.split(' ') {
-        let length = word.chars().count();
-        if width > 0 && width + 1 + length > columns {
-            lines.push_str("\n  ");
-            width = 2;
-        } else if width > 0 {
-            lines.push(' ');
-            width += 1;
-        }
-        lines.push_str(word);
-        width += length;
-    }
-    lines
-}
-
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::wrapped;
-
-    #[test]
-    fn long_sentences_break_between_words() {
-        assert_eq!(wrapped("a board of 5x5", 14), "a board of 5x5");
-        assert_eq!(wrapped("a board of 5x5", 13), "a board of\n  5x5");
-        assert_eq!(
-            wrapped("report: data/runs/five/report.html, 3 games", 12),
-            "report:\n  data/runs/five/report.html,\n  3 games"
-        );
-        assert_eq!(wrapped("two  spaces", 80), "two  spaces");
-    }
 }

@@ -220,7 +220,13 @@ fn likeness(unknown: &str, known: &str) -> Option<usize> {
     let name = match () {
         () if unknown_name == name => 0,
         () if unknown_name.len() > 1 && unknown_name == initials => 1,
-        () if unknown_name.len() > 2 && name.split('_').any(|word| word == unknown_name) => 2,
+        () if unknown_name.len() > 2
+            && unknown_name
+                .split('_')
+                .all(|word| name.split('_').any(|own| own == word)) =>
+        {
+            2
+        }
         () if typos <= unknown_name.len() / 3 => 2 + typos,
         () => return None,
     };
@@ -299,6 +305,7 @@ mod tests {
             ("lr", &["training.learning_rate"]),
             ("training.rate", &["training.learning_rate"]),
             ("games", &["gate.games", "budget.games"]),
+            ("loop.candidate_steps", &["loop.candidate_every_steps"]),
             ("gate.game", &["gate.games"]),
             (
                 "trainig",

@@ -221,6 +221,12 @@ fn overrides_replace_values() {
         Some(24.5)
     );
     assert_eq!(load("selfplay.komi={spread=1}").selfplay.komi.spread, 1.0);
+    // Only the middle of the komi that are played.
+    let middle = load("selfplay.komi={spread=1,fixed_fair=24.3}")
+        .selfplay
+        .komi
+        .fixed_fair;
+    assert_eq!(middle, Some(24.3));
     for rules in Rules::names() {
         assert_eq!(load(&format!("rules={rules}")).rules.name(), rules);
     }
@@ -306,6 +312,11 @@ fn bad_overrides_are_named_with_the_fix() {
         (
             "selfplay.komi=[]",
             "selfplay.komi is []: expected a section with the keys",
+        ),
+        (
+            "selfplay.komi={fixed_fair=24.3,spread=0}",
+            "selfplay.komi.fixed_fair is 24.3: expected a multiple of 0.5, because with spread = 0 it is the komi of \
+             games",
         ),
         (
             "selfplay.end_when_settled=1",

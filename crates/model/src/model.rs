@@ -30,7 +30,8 @@ pub struct ModelInfo {
     pub architecture: NetworkConfig,
     /// Where the weights come from.
     pub provenance: Provenance,
-    /// What the weights cost, from the start of training at zero.
+    /// What the weights cost, from the start of training at zero. In a run that began with another model, from the
+    /// start of the run.
     pub cost: CostLedger,
     /// The rules of the games that the weights were trained on, as text that can be parsed back; `None` when unknown,
     /// as in descriptions written before this key existed.
@@ -54,7 +55,7 @@ pub struct Provenance {
     pub parent: Option<String>,
 }
 
-/// What a model cost in total, from the start of training at zero.
+/// What a model cost in total. See [`ModelInfo::cost`] for where counting starts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CostLedger {
@@ -110,6 +111,8 @@ impl ModelInfo {
     /// [`ModelError::Weights`] for another format or feature set, and [`ModelError::Info`] for text that is not a
     /// description.
     pub fn from_json(text: &str) -> Result<ModelInfo, ModelError> {
+        serde_json::from_str::<serde::de::IgnoredAny>(text)
+            .map_err(|error| ModelError::Info(format!("it is not JSON: {error}")))?;
         check_versions(text).map_err(|error| match error {
             WeightsError::NotOurs => ModelError::Info("it has no format or no feature_set".to_owned()),
             other => ModelError::Weights(other),

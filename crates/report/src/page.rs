@@ -201,11 +201,17 @@ fn plots(id: &str, title: &str, plots: &[Plot]) -> Markup {
 fn facts(data: &Data, curves: &Curves<'_>) -> Markup {
     let mut facts: Vec<(String, String)> = Vec::new();
     let mut fact = |value: String, what: &str| facts.push((value, what.to_owned()));
-    if let Some(champion) = data.models.iter().find(|model| model.champion) {
+    let champion = data.models.iter().find(|model| model.champion);
+    if let Some(champion) = champion {
         fact(short_model(&champion.id).to_owned(), "champion");
     }
-    if let Some(best) = curves.ratings().last() {
-        fact(tables::signed(best.elo), "Elo of the newest rated model");
+    match (
+        champion.and_then(|champion| champion.elo.as_ref()),
+        curves.ratings().last(),
+    ) {
+        (Some(rating), _) => fact(tables::signed(rating.elo), "Elo of the champion"),
+        (None, Some(newest)) => fact(tables::signed(newest.elo), "Elo of the newest rated model"),
+        (None, None) => {}
     }
     if !data.is_only_games() {
         fact(thousands(data.selfplay.games), "self-play games");

@@ -336,6 +336,8 @@ fn gate_of(event: &Event) -> Option<&Gate> {
 fn step_of(event: &Event) -> Option<u64> {
     match &event.measured {
         Measured::Train(train) => Some(train.step),
+        // The last model has steps that came after the last sample of training.
+        Measured::Model(model) => Some(model.step),
         _ => None,
     }
 }

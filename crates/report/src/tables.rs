@@ -111,8 +111,8 @@ fn verdict_row(at: f64, gate: &Gate) -> Markup {
 fn reason_in_words(reason: &str) -> &str {
     match reason {
         "always_promote" => "every candidate is promoted",
-        "test_accepted" => "the sequential test found it stronger",
-        "test_rejected" => "the sequential test did not find it stronger",
+        "test_accepted" => "the sequential test found it strong enough",
+        "test_rejected" => "the sequential test found it too weak",
         "game_limit" => "the maximum number of games was played",
         "forgot" => "it is weaker than an older champion",
         "stopped" => "the match was stopped",

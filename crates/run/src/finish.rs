@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use tengen_metrics::{Measured, Metrics, Model};
 use tengen_report::{Refresh, write_report};
 
-use crate::gating::{Gating, left_over};
+use crate::gating::{Gating, Standing, left_over};
 use crate::opened::Opened;
 use crate::summary::Summary;
 use crate::training::Training;
@@ -22,6 +22,9 @@ pub fn finish(run: &Opened) -> anyhow::Result<Option<Summary>> {
         record(Measured::Model(model));
     }
     let mut gating = Gating::new(run);
+    let mut standing = gating.standing()?;
+    let show = |standing: &Standing| run.watch.standing(&standing.champion, ledger.elapsed_seconds);
+    show(&standing);
     if let Some(candidate) = left_over(run)? {
         run.watch
             .closing_step(Some("gate match of the last model against the champion"));
@@ -32,8 +35,10 @@ pub fn finish(run: &Opened) -> anyhow::Result<Option<Summary>> {
         let Some(settled) = settled else { return Ok(None) };
         run.watch.say(&format!("gate: {}", settled.in_words()));
         record(Measured::Gate(settled.event()));
+        standing = gating.standing()?;
+        show(&standing);
     }
-    let ratings = gating.ratings()?;
+    let ratings = standing.ratings;
     ratings
         .iter()
         .for_each(|rating| record(Measured::Rating(rating.clone())));

@@ -52,6 +52,10 @@ pub trait Watch: Send + Sync {
     /// The threads of the run have ended.
     fn end(&self) {}
 
+    /// What should stay in sight at the end of a run, whose threads have ended: the champion with its rating, and the
+    /// seconds that the run took until its budget was spent. Called again when the champion changes.
+    fn standing(&self, _champion: &str, _seconds: f64) {}
+
     /// A message for the user, one sentence long.
     fn say(&self, _sentence: &str) {}
 

@@ -18,6 +18,7 @@ struct Seen {
     titles: Mutex<Vec<String>>,
     views: Mutex<usize>,
     champions: Mutex<Vec<String>>,
+    standing: Mutex<Vec<(String, f64)>>,
     said: Mutex<Vec<String>>,
     ends: Mutex<usize>,
 }
@@ -31,6 +32,10 @@ impl Watch for Seen {
         assert!(!view.selfplay.is_empty());
         *self.views.lock().unwrap() += 1;
         self.champions.lock().unwrap().push(view.champion.clone());
+    }
+
+    fn standing(&self, champion: &str, seconds: f64) {
+        self.standing.lock().unwrap().push((champion.to_owned(), seconds));
     }
 
     fn say(&self, sentence: &str) {
@@ -305,6 +310,10 @@ fn visits_double_while_the_gate_rejects_candidates() {
     assert!(champions.iter().any(|words| words == "g000000"), "{champions:?}");
     let counted = |words: &String| words.ends_with(" promoted");
     assert!(champions.iter().any(counted), "{champions:?}");
+    // The end of each run says who is champion, first before its last gate match.
+    let standing = seen.standing.lock().unwrap();
+    let is_told = |(champion, seconds): &(String, f64)| champion.starts_with("g0000") && *seconds > 0.0;
+    assert!(standing.len() > 2 && standing.iter().all(is_told), "{standing:?}");
     let said = seen.said.lock().unwrap();
     let verdicts: Vec<&String> = said.iter().filter(|line| line.starts_with("gate: g")).collect();
     assert!(verdicts.len() > 2, "{said:?}");

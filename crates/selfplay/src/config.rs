@@ -293,7 +293,13 @@ impl Settings {
             check_setting("selfplay.komi.least_chance", least, 0.0..=0.5)?;
         }
         if let Some(fair) = komi.fixed_fair {
-            check_setting("selfplay.komi.fixed_fair", fair, -400.0..=400.0)?;
+            let key = "selfplay.komi.fixed_fair";
+            check_setting(key, fair, -400.0..=400.0)?;
+            // With a spread, it is only the middle of the komi that are played.
+            if komi.spread == 0.0 && (2.0 * fair).fract() != 0.0 {
+                let expected = "a multiple of 0.5, because with spread = 0 it is the komi of games";
+                return Err(SettingError::new(key, fair, expected));
+            }
         }
         let search = config.search.validate();
         search.map_err(|error| error.under("selfplay.search"))?;

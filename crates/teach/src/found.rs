@@ -132,21 +132,22 @@ fn catch_up(
 fn publish(config: &RunConfig, location: &str, origin: &Origin, setup: &Setup, mut model: Model) -> anyhow::Result<()> {
     let run = Opened::open(config, location, setup)?;
     let _lock = run.lock()?;
-    let own = model.info.cost;
-    let before = origin.model.info.cost;
+    let catching_up = model.info.cost;
     model.info.provenance = Provenance {
         run_id: run.run_id.clone(),
         step: 0,
         parent: Some(origin.name.clone()),
     };
-    model.info.cost = CostLedger {
-        cpu_seconds: before.cpu_seconds + own.cpu_seconds,
-        gpu_seconds: before.gpu_seconds + own.gpu_seconds,
-        ..before
-    };
+    // The costs of a run begin at zero, so that its models can be compared. Those of the origin are in its own store.
+    model.info.cost = CostLedger::default();
     model.info.rules = Some(config.rules.to_string());
     let id = run.store.models().publish(0, &model)?;
-    let why = serde_json::json!({ "reason": "the first model", "from": origin.name });
+    let why = serde_json::json!({
+        "reason": "the first model",
+        "from": origin.name,
+        "cost_of_origin": origin.model.info.cost,
+        "cost_of_catching_up": catching_up,
+    });
     run.store.models().promote(0, &Promotion::now(&id, None, why))?;
     setup
         .watch

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::io::{ErrorKind, Write};
+use std::os::fd::AsFd;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -59,13 +60,43 @@ pub fn interactive() -> bool {
     !bars().is_hidden()
 }
 
-/// The width of the terminal on stderr, in characters, if [`interactive`].
-pub fn columns() -> Option<usize> {
-    let size = termios::tcgetwinsize(std::io::stderr());
-    size.ok()
-        .filter(|_| interactive())
-        .map(|size| size.ws_col.into())
-        .filter(|&columns| columns > 0)
+/// The width of the terminal that this is, in characters.
+fn columns(stream: impl AsFd) -> Option<usize> {
+    let size = termios::tcgetwinsize(stream).ok()?;
+    Some(size.ws_col.into()).filter(|&columns| columns > 0)
+}
+
+/// A text whose lines have at most the width of the terminal, if there is one. See [`wrapped`].
+fn fitting(text: &str, stream: impl AsFd) -> Cow<'_, str> {
+    match columns(stream) {
+        Some(columns) if text.lines().any(|line| line.chars().count() > columns) => Cow::Owned(
+            text.split('\n')
+                .map(|line| wrapped(line, columns))
+                .collect::<Vec<_>>()
+                .join("\n"),
+        ),
+        _ => Cow::Borrowed(text),
+    }
+}
+
+/// A line broken between words into lines of at most this many characters, all but the first indented. A longer word,
+/// such as a path, gets its own line.
+fn wrapped(text: &str, columns: usize) -> String {
+    let mut lines = String::new();
+    let mut width = 0;
+    for word in text.split(' ') {
+        let length = word.chars().count();
+        if width > 0 && width + 1 + length > columns {
+            lines.push_str("\n  ");
+            width = 2;
+        } else if width > 0 {
+            lines.push(' ');
+            width += 1;
+        }
+        lines.push_str(word);
+        width += length;
+    }
+    lines
 }
 
 /// Keeps the terminal from showing `^C` until [`restore_terminal`]. The progress bars leave the cursor at the right
@@ -128,10 +159,11 @@ pub fn start_logging(verbose: u8, quiet: bool) {
         .init();
 }
 
-/// Prints one line on stderr without tearing the progress bars, unless `--quiet` leaves only errors there.
+/// Prints one line on stderr without tearing the progress bars, unless `--quiet` leaves only errors there. On a
+/// terminal, a line that is too long breaks between words.
 pub fn say(line: impl AsRef<str>) {
     if !QUIET.load(Ordering::Relaxed) {
-        print_line(line.as_ref());
+        print_line(&fitting(line.as_ref(), std::io::stderr()));
     }
 }
 
@@ -150,6 +182,11 @@ pub fn result(text: impl AsRef<str>) {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => drop(UNDELIVERED.set(error)),
         _ => {}
     }
+}
+
+/// Prints a sentence of the command's result on stdout. On a terminal, it breaks between words if it is too long.
+pub fn sentence(text: impl AsRef<str>) {
+    result(fitting(text.as_ref(), std::io::stdout()));
 }
 
 /// Fails if a result has not reached stdout, for example because a disk is full.
@@ -204,5 +241,16 @@ mod tests {
     fn control_characters_do_not_reach_the_terminal() {
         assert_eq!(printable("plain\n\ttext").as_ref(), "plain\n\ttext");
         assert_eq!(printable("\u{1b}[2J\u{9b}1m\u{7}"), "\u{fffd}[2J\u{fffd}1m\u{fffd}");
+    }
+
+    #[test]
+    fn long_sentences_break_between_words() {
+        assert_eq!(wrapped("a board of 5x5", 14), "a board of 5x5");
+        assert_eq!(wrapped("a board of 5x5", 13), "a board of\n  5x5");
+        assert_eq!(
+            wrapped("report: data/runs/five/report.html, 3 games", 12),
+            "report:\n  data/runs/five/report.html,\n  3 games"
+        );
+        assert_eq!(wrapped("two  spaces", 80), "two  spaces");
     }
 }

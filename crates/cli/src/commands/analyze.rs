@@ -67,7 +67,7 @@ pub(crate) struct Args {
     #[arg(long, value_parser = arguments::player)]
     model: Box<PlayerSpec>,
     /// Visit limit for queries without maxVisits [default: 100]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", value_parser = arguments::count)]
     visits: Option<u32>,
     /// Time limit in seconds for queries without maxTime
     #[arg(long, value_name = "S", value_parser = arguments::seconds_or_none)]

@@ -9,7 +9,7 @@ use serde_json::json;
 
 use tengen_evaluator::PlayerSpec;
 use tengen_exchange::{ModelDiff, ModelSummary, onnx, pytorch_files, shelf};
-use tengen_model::Model;
+use tengen_model::{Model, ModelInfo};
 use tengen_store::{Create, Store};
 
 use crate::arguments;
@@ -164,13 +164,23 @@ fn prune(store: &Store, keep: usize, done: bool, as_json: bool) -> anyhow::Resul
 }
 
 fn list(location: &str, as_json: bool) -> anyhow::Result<()> {
-    let (mut models, mut champion) = (shelf(Path::new(location))?, None);
-    if models.is_empty() {
+    let mut champion = None;
+    let shelf = shelf(Path::new(location));
+    let on_shelf = !shelf.is_empty();
+    let mut models = Vec::new();
+    let mut take = |name: String, info: anyhow::Result<ModelInfo>| match info {
+        Ok(info) => models.push((name, info)),
+        Err(error) => output::say(format!("warning: {name} is skipped: {error}")),
+    };
+    for (name, info) in shelf {
+        take(name, info.map_err(Into::into));
+    }
+    if !on_shelf {
         let store = Store::open(location, Create::Never)?;
         let stored = store.models();
         champion = stored.champion()?.map(|(_, best)| best.model_id.to_string());
         for id in stored.list()? {
-            models.push((id.to_string(), stored.info(&id)?));
+            take(id.to_string(), stored.info(&id).map_err(Into::into));
         }
     }
     let mut rows = Vec::new();

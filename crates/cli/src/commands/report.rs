@@ -55,6 +55,14 @@ fn compare(args: &Args) -> anyhow::Result<()> {
         .out
         .as_ref()
         .ok_or_else(|| usage("several stores have no place for the page: name it with --out"))?;
+    if let Some(twice) = args
+        .store
+        .iter()
+        .enumerate()
+        .find(|(at, store)| args.store[..*at].contains(store))
+    {
+        return Err(usage(format!("--store {} is given twice", twice.1)));
+    }
     let read = |location: &String| ComparedRun::read(location, &Store::open(location, Create::Never)?);
     let runs = args.store.iter().map(read).collect::<anyhow::Result<Vec<_>>>()?;
     write_comparison(&runs, out)?;

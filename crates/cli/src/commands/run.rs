@@ -8,6 +8,7 @@ use tengen_evaluator::PlayerSpec;
 use tengen_run::{RunConfig, Setup};
 use tengen_teach::Origin;
 
+use crate::arguments;
 use crate::commands::stage::this_program;
 use crate::commands::train::step_bar;
 use crate::device::DeviceArgs;
@@ -40,7 +41,7 @@ pub(crate) struct Args {
     scratch: Option<PathBuf>,
     /// Begin with this model, model:PATH or store:DIR, instead of random weights. A larger `[network]` grows from it;
     /// any other first learns from the games of [[train.from]] or, without any, from those of the model's store
-    #[arg(long, visible_alias = "from", value_name = "MODEL")]
+    #[arg(long, visible_alias = "from", value_parser = arguments::origin, value_name = "MODEL")]
     init: Option<PlayerSpec>,
     /// Games of each of the four matches against random and mcts after the run; 0 plays none [default: 4 to 100,
     /// depending on the board and the length of the run]
@@ -65,13 +66,14 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
     if let Some(parent) = args.ends_with {
         end_with(parent)?;
     }
+    let watch = Arc::new(Terminal::default());
     let setup = Setup {
         devices: args.device.device,
         dtype: args.device.dtype,
         scratch: args.scratch,
         closing_games: args.closing_games,
         program: this_program(),
-        watch: Arc::new(Terminal::default()),
+        watch: watch.clone(),
         stop: interrupt.flag(),
         ..Setup::default()
     };
@@ -83,9 +85,11 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
         crate::output::say("this run does not use [[train.from]]: only `tengen train FILE` and --init do");
     }
     let summary = match may_run {
-        true => tengen_fleet::run_alone(&config, &location, &setup)?,
-        false => None,
+        true => tengen_fleet::run_alone(&config, &location, &setup),
+        false => Ok(None),
     };
+    watch.close();
+    let summary = summary?;
     match summary {
         Some(summary) if args.json => {
             let mut object = serde_json::to_value(&summary)?;

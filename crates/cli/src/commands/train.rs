@@ -68,7 +68,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "DIR", requires = "file", required_unless_present_any = ["store", "find_rate", "judge"])]
     out: Option<PathBuf>,
     /// Begin with this model, model:PATH or store:DIR, instead of random weights; it grows if `[network]` is larger
-    #[arg(long, value_name = "MODEL", requires = "file")]
+    #[arg(long, value_parser = crate::arguments::origin, value_name = "MODEL", requires = "file")]
     init: Option<PlayerSpec>,
     /// Try learning rates from low to high, print the losses and a suggestion, and write nothing
     #[arg(long, requires = "file", conflicts_with = "out")]

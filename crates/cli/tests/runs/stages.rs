@@ -414,8 +414,21 @@ fn a_file_names_games_and_the_model_begins_a_run() {
     assert!(summary["steps"].as_u64().is_some_and(|steps| steps >= 2), "{summary}");
     let models = store_at(&store);
     let first = models.models().list().expect("readable").remove(0);
-    let parent = models.models().info(&first).expect("a model").provenance.parent;
-    assert!(parent.expect("a parent").starts_with("model-"));
+    let info = models.models().info(&first).expect("a model");
+    assert!(info.provenance.parent.expect("a parent").starts_with("model-"));
+    // The costs of a run begin at zero, however much its first model has cost.
+    assert_eq!(info.cost, tengen_model::CostLedger::default());
+    let (_, began) = models.models().promotions().expect("readable").remove(0);
+    assert!(
+        began.verdict["cost_of_origin"]["cpu_seconds"].as_f64() > Some(0.0),
+        "{began:?}"
+    );
+    for wrong in ["mcts", "nosuch", &format!("model:{out},visits=2")] {
+        let refused = run("--from", wrong);
+        let said = stderr_of(&refused);
+        assert_eq!(refused.status.code(), Some(2), "{said}");
+        assert!(said.contains("expected model:PATH or store:DIR"), "{said}");
+    }
     let again = run("--init", &format!("store:{}", games.display()));
     assert!(stderr_of(&again).contains("leave out --init"), "{}", stderr_of(&again));
 }

@@ -23,8 +23,10 @@ impl Progress {
     /// Progress at the start of a match.
     pub(super) fn new(config: &MatchConfig) -> Progress {
         let template = "[{bar:16}] {human_pos}/{human_len} games, {eta} left, {wide_msg}";
+        let bar = output::bar(config.games as u64, template);
+        bar.set_message("no result yet");
         Progress {
-            bar: output::bar(config.games as u64, template),
+            bar,
             tally: Tally::default(),
             last: Instant::now(),
         }

@@ -10,7 +10,7 @@ const FAULTS_SHOWN: usize = 5;
 
 /// Prints the scores, the statistics and anything unusual.
 pub(super) fn print(result: &MatchResult, markdown: bool) {
-    output::result(format!("{}\n", heading(result)));
+    output::sentence(format!("{}\n", heading(result)));
     output::result(scores(result).text(markdown));
     output::result("");
     output::result(statistics(result).text(markdown));

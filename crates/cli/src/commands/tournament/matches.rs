@@ -46,6 +46,7 @@ impl Matches<'_> {
             (matches * self.config.games) as u64,
             "[{bar:16}] {human_pos}/{human_len} games, {eta} left, {wide_msg}",
         );
+        bar.set_message("no result yet");
         let mut number = 0;
         let done = play(&mut |players| {
             number += 1;
