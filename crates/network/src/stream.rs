@@ -68,8 +68,8 @@ pub(crate) fn current(device: Device) -> Option<tengen_gpu::Stream> {
     Some(tengen_gpu::Stream(unsafe { tengen_stream_handle(index as i64) }))
 }
 
-/// An int64 tensor of this length on the host, which `fill` has to write. If it will go to a GPU, it is in pinned memory
-/// and holds anything at first; otherwise zeros.
+/// An int64 tensor of this length on the host, which `fill` has to write. If it will go to a GPU, it is in pinned
+/// memory and holds anything at first; otherwise zeros.
 pub(crate) fn host_words(count: usize, to: Device, fill: impl FnOnce(&mut [i64])) -> Result<Tensor, FusedError> {
     let words = match to {
         Device::Cpu => Tensor::zeros([count as i64], (Kind::Int64, Device::Cpu)),
