@@ -211,7 +211,9 @@ fn file_of(library: &Library, function: &[u8]) -> Option<PathBuf> {
         }
         CStr::from_ptr(found.file).to_string_lossy()
     };
-    Some(PathBuf::from(name.as_ref()))
+    // Names of libraries that others load have `..` and links in them.
+    let path = PathBuf::from(name.as_ref());
+    Some(path.canonicalize().unwrap_or(path))
 }
 
 /// `Dl_info` of dlfcn.h.
