@@ -39,25 +39,25 @@ pub(crate) fn device(device: DeviceChoice) -> Vec<SelfTest> {
 /// Compares convolutions with addition and ReLU in one kernel with step-by-step results, if the device has any.
 fn one_kernel(device: Device, precision: Precision) -> SelfTest {
     let name = format!("convolutions with addition and ReLU in one kernel, {precision}");
-    match one_kernel_compared(device, precision.kind()) {
-        Some((difference, bound)) => SelfTest::of(name, Ok(difference), bound),
-        None => SelfTest {
-            name,
-            passed: true,
-            found: "not available, so computed step by step".to_owned(),
-        },
-    }
+    let without = "not available, so computed step by step";
+    if_any(name, one_kernel_compared(device, precision.kind()), without)
 }
 
 /// Compares our own kernels with libtorch's operations, if the device has any.
 fn own_kernels(device: Device, precision: Precision) -> SelfTest {
     let name = format!("our own kernels for biases, pooling, and planes, {precision}");
-    match kernels_compared(device, precision.kind()) {
+    let without = "not available, so computed by libtorch";
+    if_any(name, kernels_compared(device, precision.kind()), without)
+}
+
+/// A comparison from a difference and its bound. Without a difference, it passes and says what happens instead.
+fn if_any(name: String, compared: Option<(f64, f64)>, without: &str) -> SelfTest {
+    match compared {
         Some((difference, bound)) => SelfTest::of(name, Ok(difference), bound),
         None => SelfTest {
             name,
             passed: true,
-            found: "not available, so computed by libtorch".to_owned(),
+            found: without.to_owned(),
         },
     }
 }
