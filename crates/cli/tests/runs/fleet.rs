@@ -28,7 +28,7 @@ const SETTINGS: &[&str] = &[
     "training.threads=1",
     "loop.start_positions=1000",
     "loop.reuse=2",
-    "loop.lead_positions=1500",
+    "loop.lead_positions=1000",
     "loop.look_seconds=0.2",
     "loop.shard_seconds=0.2",
     "loop.candidate_every_steps=200",
@@ -161,12 +161,12 @@ fn assert_distinct(games: &[String]) {
 
 /// The reuse ratio is `loop.reuse`, 2, within 5%, and all end by themselves when the budget is spent.
 fn hold_the_reuse_ratio(workers: usize) {
-    let fleet = Fleet::new("steps=2500");
+    let fleet = Fleet::new("steps=1600");
     let trainer = fleet.start("train");
     let gate = fleet.start("gate");
     let workers: Vec<Child> = (0..workers).map(|_| fleet.start_worker()).collect();
     let trained = json(&end(trainer));
-    assert_eq!((&trained["finished"], &trained["steps"]), (&true.into(), &2500.into()));
+    assert_eq!((&trained["finished"], &trained["steps"]), (&true.into(), &1600.into()));
     let played: Vec<Value> = workers.into_iter().map(|worker| json(&end(worker))).collect();
     assert!(played.iter().all(|played| played["end"] == "finished"));
     let decided = json(&end(gate));
@@ -186,7 +186,7 @@ fn hold_the_reuse_ratio(workers: usize) {
     assert_eq!(games.len() as u64, sum("games") + sum("unfinished"));
     let shards = fleet.store().games().list_all(&GamesOf::SelfPlay).expect("a listing");
     let positions: u64 = shards.iter().map(|shard| shard.positions()).sum();
-    let ratio = (2500 * 64) as f64 / positions as f64;
+    let ratio = (1600 * 64) as f64 / positions as f64;
     assert!((ratio / 2.0 - 1.0).abs() < 0.05, "{ratio}");
 
     let starts = fleet.starts();
