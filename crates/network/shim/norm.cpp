@@ -25,18 +25,43 @@ constexpr int64_t kRows = 64;
 
 TENGEN_INLINE bool is_off(const float *board, int64_t row) { return board && board[row] == 0.0f; }
 
+// Channels whose sums stay in registers while the rows pass.
+constexpr int64_t kTogether = 32;
+
+// Adds two numbers of each row and channel, `of(place, channel, one, two)`, to two sums per channel, where `place` is
+// that of the numbers in activations. Every sum is computed in the order of the rows.
+template <class F>
+TENGEN_INLINE void add_rows(const float *board, int64_t rows, int64_t channels, float *sums, float *others, F of) {
+  if (channels % kTogether != 0) {
+    for (int64_t row = 0; row < rows; ++row) {
+      if (is_off(board, row)) continue;
+      for (int64_t c = 0; c < channels; ++c) of(row * channels + c, c, sums[c], others[c]);
+    }
+    return;
+  }
+  for (int64_t first = 0; first < channels; first += kTogether) {
+    float one[kTogether] = {}, two[kTogether] = {};
+    for (int64_t row = 0; row < rows; ++row) {
+      if (is_off(board, row)) continue;
+      for (int64_t c = 0; c < kTogether; ++c) of(row * channels + first + c, first + c, one[c], two[c]);
+    }
+    for (int64_t c = 0; c < kTogether; ++c) {
+      sums[first + c] += one[c];
+      others[first + c] += two[c];
+    }
+  }
+}
+
 // Sums of x - shift and of its square per channel; `sums` and `squares` must start as zeros.
 template <class T>
 TENGEN_INLINE void moments(const T *x, const float *board, const float *shift, int64_t rows, int64_t channels,
                            float *sums, float *squares) {
-  for (int64_t row = 0; row < rows; ++row, x += channels) {
-    if (is_off(board, row)) continue;
-    for (int64_t c = 0; c < channels; ++c) {
-      const float value = load(x[c]) - shift[c];
-      sums[c] += value;
-      squares[c] += value * value;
-    }
-  }
+  add_rows(board, rows, channels, sums, squares, [&](int64_t place, int64_t c, float &sum, float &square)
+               __attribute__((always_inline)) {
+    const float value = load(x[place]) - shift[c];
+    sum += value;
+    square += value * value;
+  });
 }
 
 // y = x * scale + shift, then + sum if there is one, then ReLU if requested.
@@ -64,19 +89,13 @@ TENGEN_INLINE void affine(const T *x, const float *board, const T *sum, const fl
 template <class T, bool kRelu>
 TENGEN_INLINE void gradient_moments(const T *gradient, const T *y, const T *x, const float *board, const float *mean,
                                     int64_t rows, int64_t channels, float *sums, float *products) {
-  for (int64_t row = 0; row < rows; ++row) {
-    if (!is_off(board, row)) {
-      for (int64_t c = 0; c < channels; ++c) {
-        float value = load(gradient[c]);
-        if (kRelu) value = load(y[c]) > 0.0f ? value : 0.0f;
-        sums[c] += value;
-        products[c] += value * (load(x[c]) - mean[c]);
-      }
-    }
-    gradient += channels;
-    x += channels;
-    if (kRelu) y += channels;
-  }
+  add_rows(board, rows, channels, sums, products, [&](int64_t place, int64_t c, float &sum, float &product)
+               __attribute__((always_inline)) {
+    float value = load(gradient[place]);
+    if (kRelu) value = load(y[place]) > 0.0f ? value : 0.0f;
+    sum += value;
+    product += value * (load(x[place]) - mean[c]);
+  });
 }
 
 // dx = a * g - b * x - c, and dsum = g if there was a sum, where g is the gradient behind the ReLU.

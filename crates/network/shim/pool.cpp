@@ -1,38 +1,100 @@
-// The pooled numbers of each channel in one pass over the activations, for prediction on the CPU.
+// The pooled numbers of each channel in one pass over the activations, on the CPU, with gradients for training.
 
 #include <ATen/ops/empty.h>
+#include <torch/csrc/autograd/custom_function.h>
+
+#include <vector>
 
 #include "guarded.h"
 #include "pooling.h"
 
 namespace {
 
-TENGEN_CLONES void pool_fp32(const float *x, int64_t samples, int64_t area, int64_t channels, float sided, float *out) {
-  pool(x, samples, area, channels, sided, out);
+using at::Tensor;
+
+// The gradient of nonnegative activations from that of their pooled numbers. The first of several largest values gets
+// that of the maximum.
+template <class T>
+TENGEN_INLINE void spread(const T *x, const float *gradient, int64_t samples, int64_t area, int64_t channels,
+                          float sided, float *even, float *most, T *dx) {
+  for (int64_t sample = 0; sample < samples; ++sample, gradient += 3 * channels) {
+    std::fill_n(most, channels, 0.0f);
+    for (int64_t c = 0; c < channels; ++c) even[c] = (gradient[c] + gradient[channels + c] * sided) / area;
+    for (int64_t point = 0; point < area; ++point)
+      for (int64_t c = 0; c < channels; ++c) most[c] = std::max(most[c], load(x[point * channels + c]));
+    float *left = even + channels;
+    std::copy_n(gradient + 2 * channels, channels, left);
+    for (int64_t point = 0; point < area; ++point, x += channels, dx += channels) {
+      for (int64_t c = 0; c < channels; ++c) {
+        const bool largest = load(x[c]) == most[c];
+        store(dx + c, even[c] + (largest ? left[c] : 0.0f));
+        left[c] = largest ? 0.0f : left[c];
+      }
+    }
+  }
 }
 
-TENGEN_CLONES void pool_bf16(const uint16_t *x, int64_t samples, int64_t area, int64_t channels, float sided,
-                             float *out) {
-  pool(x, samples, area, channels, sided, out);
+#define TENGEN_POOLING(NAME, T)                                                                                 \
+  TENGEN_CLONES void pool_##NAME(const T *x, int64_t samples, int64_t area, int64_t channels, float sided,      \
+                                 float *out) {                                                                  \
+    pool(x, samples, area, channels, sided, out);                                                               \
+  }                                                                                                             \
+  TENGEN_CLONES void spread_##NAME(const T *x, const float *gradient, int64_t samples, int64_t area,            \
+                                   int64_t channels, float sided, float *even, float *most, T *dx) {            \
+    spread(x, gradient, samples, area, channels, sided, even, most, dx);                                        \
+  }
+
+TENGEN_POOLING(fp32, float)
+TENGEN_POOLING(bf16, uint16_t)
+
+// The pooled numbers of x in channels-last memory.
+Tensor pooled(const Tensor &x, float sided) {
+  const int64_t samples = x.size(0), channels = x.size(1), area = x.size(2) * x.size(3);
+  const Tensor out = at::empty({samples, 3 * channels}, x.options().dtype(at::kFloat));
+  float *place = out.data_ptr<float>();
+  if (x.scalar_type() == at::kBFloat16) {
+    pool_bf16(static_cast<const uint16_t *>(x.data_ptr()), samples, area, channels, sided, place);
+  } else {
+    pool_fp32(x.data_ptr<float>(), samples, area, channels, sided, place);
+  }
+  return out;
 }
+
+struct Pool : torch::autograd::Function<Pool> {
+  static Tensor forward(torch::autograd::AutogradContext *context, const Tensor &x, double sided) {
+    context->save_for_backward({x});
+    context->saved_data["sided"] = sided;
+    return pooled(x, float(sided));
+  }
+
+  static torch::autograd::variable_list backward(torch::autograd::AutogradContext *context,
+                                                 torch::autograd::variable_list gradients) {
+    const Tensor x = context->get_saved_variables()[0], gradient = gradients[0].contiguous();
+    const float sided = float(context->saved_data["sided"].toDouble()), *from = gradient.data_ptr<float>();
+    const int64_t samples = x.size(0), channels = x.size(1), area = x.size(2) * x.size(3);
+    const Tensor dx = at::empty_like(x);
+    std::vector<float> room(3 * channels);
+    float *even = room.data(), *most = even + 2 * channels;
+    if (x.scalar_type() == at::kBFloat16) {
+      spread_bf16(static_cast<const uint16_t *>(x.data_ptr()), from, samples, area, channels, sided, even, most,
+                  static_cast<uint16_t *>(dx.data_ptr()));
+    } else {
+      spread_fp32(x.data_ptr<float>(), from, samples, area, channels, sided, even, most, dx.data_ptr<float>());
+    }
+    return {dx, Tensor()};
+  }
+};
 
 }  // namespace
 
 extern "C" {
 
-// [B, 3 C] in fp32: mean, mean * sided and maximum over the board of nonnegative activations [B, C, H, W].
+// [B, 3 C] in fp32: mean, mean * sided and maximum over the board of nonnegative activations [B, C, H, W], in fp32 or
+// bf16 on the CPU.
 at::Tensor *tengen_pool(const at::Tensor *activations, double sided) {
   return guarded([&] {
-    const at::Tensor x = activations->contiguous(at::MemoryFormat::ChannelsLast);
-    const int64_t samples = x.size(0), channels = x.size(1), area = x.size(2) * x.size(3);
-    at::Tensor out = at::empty({samples, 3 * channels}, x.options().dtype(at::kFloat));
-    float *place = out.data_ptr<float>();
-    if (x.scalar_type() == at::kBFloat16) {
-      pool_bf16(static_cast<const uint16_t *>(x.data_ptr()), samples, area, channels, float(sided), place);
-    } else {
-      pool_fp32(x.data_ptr<float>(), samples, area, channels, float(sided), place);
-    }
-    return out;
+    const Tensor x = activations->contiguous(at::MemoryFormat::ChannelsLast);
+    return x.requires_grad() ? Pool::apply(x, sided) : pooled(x, float(sided));
   });
 }
 

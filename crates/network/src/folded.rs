@@ -163,7 +163,7 @@ impl Convolution for FoldedConv {
                 Ok(if after == After::Relu { out.relu_() } else { out })
             }
             FoldedConv::Fused(packed) => packed.apply(x, after),
-            FoldedConv::Winograd(conv) => Ok(conv.apply(x, after == After::Relu)?),
+            FoldedConv::Winograd(conv) => Ok(conv.apply(x, None, after == After::Relu)?),
         }
     }
 
@@ -178,8 +178,17 @@ impl Convolution for FoldedConv {
                 false => (one_kernel::conv(x, weight, Some(bias)) + sum).relu_(),
             }),
             FoldedConv::Fused(packed) => packed.add_relu(x, sum),
-            FoldedConv::Winograd(conv) => Ok(conv.add_relu(x, sum)?),
+            FoldedConv::Winograd(conv) => Ok(conv.add_relu(x, None, sum)?),
         }
+    }
+
+    fn biased_relu(&self, x: &Tensor, own: &Tensor, sum: Option<&Tensor>) -> Option<Result<Tensor, FusedError>> {
+        let FoldedConv::Winograd(conv) = self else { return None };
+        let out = match sum {
+            Some(sum) => conv.add_relu(x, Some(own), sum.shallow_clone()),
+            None => conv.apply(x, Some(own), true),
+        };
+        Some(out.map_err(FusedError::from))
     }
 }
 

@@ -191,7 +191,7 @@ impl Norm {
 }
 
 /// `[B, 3 C]`, fp32: for each channel of nonnegative activations `[B, C, H, W]`, the mean over all points, the mean
-/// times `sided`, and the maximum. Without gradients, on the CPU.
+/// times `sided`, and the maximum. On the CPU.
 pub(crate) fn pooled(activations: &Tensor, sided: f64) -> Result<Tensor, FusedError> {
     // SAFETY: the tensor outlives the call, which keeps no reference to it.
     taken(unsafe { tengen_pool(activations.as_ptr().cast(), sided) })

@@ -18,6 +18,11 @@ pub(crate) trait Convolution {
     /// ReLU(norm(conv(x)) + sum), before the mask. It may overwrite `sum`, which must not share memory with a tensor
     /// that is still needed.
     fn add_relu(&self, x: &Tensor, sum: Tensor, pass: Pass<'_, Self::Mode>) -> Result<Tensor, Self::Error>;
+    /// ReLU(norm(conv(x)) + own + sum), where `own`, `[B, O]` in fp32, is a bias of each sample; `None` where that
+    /// takes several passes over memory. It may overwrite `sum`, like `add_relu`.
+    fn biased_relu(&self, _x: &Tensor, _own: &Tensor, _sum: Option<&Tensor>) -> Option<Result<Tensor, Self::Error>> {
+        None
+    }
 }
 
 /// What all layers share while a batch passes through the network.

@@ -55,10 +55,8 @@ fn stem<C: Convolution>(
     pass: Pass<'_, C::Mode>,
 ) -> Result<Tensor, C::Error> {
     let globals = layers.globals.apply(&inputs.globals);
-    let mut planes = layers.stem.apply(&inputs.planes, pass, After::Nothing)?;
-    let sum = kernels::add_bias(&planes, &globals, After::Relu);
-    let sum = sum.unwrap_or_else(|| planes.g_add_(&per_channel(&globals, planes.kind())).relu_());
-    Ok(masked(sum, pass.boards))
+    let out = biased_relu(&layers.stem, &inputs.planes, &globals, None, pass)?;
+    Ok(masked(out, pass.boards))
 }
 
 /// A residual block: two convolutions, and in some blocks a bias from the pooled output of the first one.
@@ -68,15 +66,14 @@ fn residual<C: Convolution>(
     pass: Pass<'_, C::Mode>,
 ) -> Result<Tensor, C::Error> {
     let y = masked(block.first.apply(&x, pass, After::Relu)?, pass.boards);
-    let skip = match &block.pool {
+    let out = match &block.pool {
         Some(linear) => {
             let bias = linear.apply(&pool(&y, pass.boards));
-            let sum = kernels::add_bias(&x, &bias, After::Nothing);
-            sum.unwrap_or_else(|| &x + per_channel(&bias, x.kind()))
+            biased_relu(&block.second, &y, &bias, Some(x), pass)?
         }
-        None => x,
+        None => block.second.add_relu(&y, x, pass)?,
     };
-    Ok(masked(block.second.add_relu(&y, skip, pass)?, pass.boards))
+    Ok(masked(out, pass.boards))
 }
 
 /// Residual blocks with half of the channels, between two 1x1 convolutions.
@@ -88,9 +85,25 @@ fn nested<C: Convolution>(block: &Nested<C, Linear>, x: Tensor, pass: Pass<'_, C
     Ok(masked(block.expand.add_relu(&y, x, pass)?, pass.boards))
 }
 
-/// `[B, C]` as `[B, C, 1, 1]` in the tower's number format, to be added at every point.
-fn per_channel(values: &Tensor, kind: Kind) -> Tensor {
-    values.to_kind(kind).unsqueeze(2).unsqueeze(3)
+/// ReLU(norm(conv(x)) + own + sum), before the mask, where `own`, `[B, O]` in fp32, is a bias of each sample.
+fn biased_relu<C: Convolution>(
+    conv: &C,
+    x: &Tensor,
+    own: &Tensor,
+    sum: Option<Tensor>,
+    pass: Pass<'_, C::Mode>,
+) -> Result<Tensor, C::Error> {
+    if let Some(out) = conv.biased_relu(x, own, sum.as_ref()) {
+        return out;
+    }
+    let at_points = |kind: Kind| own.to_kind(kind).unsqueeze(2).unsqueeze(3);
+    if let Some(sum) = sum {
+        let skip = kernels::add_bias(&sum, own, After::Nothing);
+        return conv.add_relu(x, skip.unwrap_or_else(|| &sum + at_points(sum.kind())), pass);
+    }
+    let mut out = conv.apply(x, pass, After::Nothing)?;
+    let sum = kernels::add_bias(&out, own, After::Relu);
+    Ok(sum.unwrap_or_else(|| out.g_add_(&at_points(out.kind())).relu_()))
 }
 
 /// Zeroes off-board points, if there are any.

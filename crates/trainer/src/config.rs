@@ -45,8 +45,10 @@ pub struct TrainerConfig {
     pub clip_norm: f64,
     /// Decay rate of the moving average of the weights, which plays and is published, 0 to 1 (usual 0.98 on CPUs,
     /// 0.999 in long runs). Larger values average over more steps, so the average is steadier but lags more.
-    /// Early steps decay faster, see [`TrainerConfig::average_rate_at`].
     pub average: f64,
+    /// Whether the average begins short, see [`TrainerConfig::average_rate_at`] (usual true). Otherwise it begins as it
+    /// goes on, and the random initial weights play for a long time.
+    pub average_warmup: bool,
     /// Weights of the terms of the loss.
     pub loss: LossWeights,
     /// Number format of the tower's convolutions (usual `auto`, see
@@ -74,6 +76,7 @@ impl Default for TrainerConfig {
             momentum: 0.9,
             clip_norm: 5.0,
             average: 0.97,
+            average_warmup: true,
             loss: LossWeights::default(),
             precision: PrecisionChoice::Auto,
             threads: 1,
@@ -169,10 +172,14 @@ impl TrainerConfig {
         self.learning_rate * warm * (self.final_share + (1.0 - self.final_share) * cosine)
     }
 
-    /// How far the moving average of the weights moves toward them after step `step`, counted from 0: most of the way
-    /// at first, so that the random initial weights are soon forgotten, and by 1 - `average` later on.
+    /// How far the moving average of the weights moves toward them after step `step`, counted from 0: by 1 - `average`,
+    /// but with `average_warmup` most of the way at first, so that the random initial weights are soon forgotten.
     pub fn average_rate_at(&self, step: u64) -> f64 {
-        let early = 9.0 / (10.0 + step as f64);
+        let early = if self.average_warmup {
+            9.0 / (10.0 + step as f64)
+        } else {
+            0.0
+        };
         early.max(1.0 - self.average)
     }
 
@@ -246,17 +253,19 @@ mod tests {
 
     #[test]
     fn the_average_soon_forgets_the_random_weights() {
-        let left_after = |average: f64, steps: u64| {
+        let left_after = |average: f64, average_warmup: bool, steps: u64| {
             let config = TrainerConfig {
                 average,
+                average_warmup,
                 ..TrainerConfig::default()
             };
             (0..steps)
                 .map(|step| 1.0 - config.average_rate_at(step))
                 .product::<f64>()
         };
-        assert!(left_after(0.999, 10) < 2e-5);
-        assert!(left_after(0.999, 1000) < 1e-20);
+        assert!(left_after(0.999, true, 10) < 2e-5);
+        assert!(left_after(0.999, true, 1000) < 1e-20);
+        assert!((left_after(0.999, false, 1000) - 0.999f64.powi(1000)).abs() < 1e-9);
         let long = TrainerConfig {
             average: 0.97,
             ..TrainerConfig::default()

@@ -2,7 +2,6 @@
 // oneDNN, which libtorch calls for the others, computes all nine products for each point and pair of channels.
 
 #include <ATen/Parallel.h>
-#include <ATen/ops/constant_pad_nd.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/zeros.h>
 #include <torch/csrc/autograd/custom_function.h>
@@ -24,7 +23,7 @@ using tengen::winograd::gather_kernels;
 using tengen::winograd::map_kernels;
 
 using Convolve = void(const float *, const float *, const Grid &, Range, After, Mapped<float>, Mapped<float>, float *);
-using Gradient = void(const float *, const float *, const Grid &, Range, Mapped<float>, Mapped<float>, float *);
+using Gradient = void(const float *, const float *, const Grid &, Range, Mapped<float>, Mapped<float>, bool, float *);
 
 // Channels are computed in vectors of 8, or of 16 if that divides their numbers.
 constexpr int64_t kChannels = 8;
@@ -46,8 +45,9 @@ struct Passes {
     tengen::winograd::convolve<M, V, R>(x, weights, grid, tiles, after, in, out, y);                                  \
   }                                                                                                                   \
   __attribute__((target(ARCH))) void gradient_##NAME(const float *x, const float *dy, const Grid &grid, Range tiles,  \
-                                                     Mapped<float> in, Mapped<float> out, float *gradient) {          \
-    tengen::winograd::add_weight_gradient<M, V, R>(x, dy, grid, tiles, in, out, gradient);                            \
+                                                     Mapped<float> in, Mapped<float> out, bool add,                   \
+                                                     float *gradient) {                                               \
+    tengen::winograd::weight_gradient<M, V, R>(x, dy, grid, tiles, in, out, add, gradient);                           \
   }                                                                                                                   \
   constexpr Passes k_##NAME{convolve_##NAME, gradient_##NAME, tengen::kPanel<V>};
 
@@ -121,11 +121,24 @@ Tensor rows_together(const Tensor &x) { return x.contiguous(at::MemoryFormat::Ch
 
 int64_t padded(int64_t channels) { return (channels + kChannels - 1) / kChannels * kChannels; }
 
+// An output without values.
+Tensor output_of(const Tensor &x, int64_t channels) {
+  return at::empty({x.size(0), channels, x.size(2), x.size(3)}, x.options(), at::MemoryFormat::ChannelsLast);
+}
+
 // x in channels-last memory, with channels of zeros up to a multiple of kChannels.
 Tensor input_of(const Tensor &x) {
-  const int64_t added = padded(x.size(1)) - x.size(1);
-  const int64_t places[] = {0, 0, 0, 0, 0, added};
-  return rows_together(added ? at::constant_pad_nd(x, places) : x);
+  const Tensor rows = rows_together(x);
+  const int64_t channels = x.size(1), all = padded(channels), points = x.size(0) * x.size(2) * x.size(3);
+  if (all == channels) return rows;
+  const Tensor out = output_of(x, all);
+  const float *from = rows.data_ptr<float>();
+  float *to = out.data_ptr<float>();
+  for (int64_t point = 0; point < points; ++point, from += channels, to += all) {
+    std::copy_n(from, channels, to);
+    std::fill_n(to + channels, all - channels, 0.0f);
+  }
+  return out;
 }
 
 // A convolution's numbers of channels and how its boards are cut.
@@ -201,11 +214,6 @@ void convolve(const Tensor &x, const Tensor &mapped, After after, Tensor &y) {
   });
 }
 
-// An output without values.
-Tensor output_of(const Tensor &x, int64_t channels) {
-  return at::empty({x.size(0), channels, x.size(2), x.size(3)}, x.options(), at::MemoryFormat::ChannelsLast);
-}
-
 // The gradients of the first `inputs` rows of kernels, [outputs, inputs, 3, 3], from those of their maps, [(M + 2)^2,
 // rows, outputs].
 template <int M>
@@ -226,26 +234,29 @@ TENGEN_CLONES void gather_all_4(const float *mapped, int64_t rows, int64_t outpu
 
 // The gradient of a weight, [outputs, inputs, 3, 3]; x may have channels of zeros after its inputs.
 Tensor weight_gradient(const Tensor &x, const Tensor &dy, int64_t inputs, int64_t side) {
-  // Sums of this many pieces are added up at the end, so that any number of threads gives the same result.
-  constexpr int64_t kPieces = 8;
+  // Sums of some pieces are added up at the end, so that any number of threads gives the same result.
+  constexpr int64_t kMostPieces = 8, kBlocksOfPiece = 4;
   const Shape shape(x, side, dy.size(1));
   const Gradient *pass = passes(side, shape.inputs, shape.outputs).gradient;
   const int64_t together = tiles_together(side, shape.inputs + shape.outputs), all = shape.tiles();
   const int64_t blocks = (all + together - 1) / together;
+  const int64_t pieces = std::clamp<int64_t>(blocks / kBlocksOfPiece, 1, kMostPieces);
   const int64_t points = (side + 2) * (side + 2), pairs = shape.inputs * shape.outputs;
-  const Tensor sums = at::zeros({kPieces, points, pairs}, x.options());
+  const Tensor sums = blocks ? at::empty({pieces, points, pairs}, x.options())
+                             : at::zeros({pieces, points, pairs}, x.options());
   const float *from_x = x.data_ptr<float>(), *from_dy = dy.data_ptr<float>();
-  float *pieces = sums.data_ptr<float>();
-  at::parallel_for(0, kPieces, 1, [&](int64_t first, int64_t end) {
+  float *to = sums.data_ptr<float>();
+  at::parallel_for(0, pieces, 1, [&](int64_t first, int64_t end) {
     const Room room(side, together, shape.inputs, shape.outputs);
     for (int64_t piece = first; piece < end; ++piece) {
-      for (int64_t block = piece * blocks / kPieces; block < (piece + 1) * blocks / kPieces; ++block) {
+      const int64_t begin = piece * blocks / pieces, last = (piece + 1) * blocks / pieces;
+      for (int64_t block = begin; block < last; ++block) {
         const Range tiles{block * together, std::min(together, all - block * together)};
-        pass(from_x, from_dy, shape.grid, tiles, room.in, room.out, pieces + piece * points * pairs);
+        pass(from_x, from_dy, shape.grid, tiles, room.in, room.out, block > begin, to + piece * points * pairs);
       }
     }
   });
-  const Tensor mapped = sums.sum(0);
+  const Tensor mapped = pieces > 1 ? sums.sum(0) : sums;
   const Tensor out = at::empty({shape.outputs, inputs, 3, 3}, x.options());
   const auto gather = side == 3 ? gather_all_3 : gather_all_4;
   gather(mapped.data_ptr<float>(), shape.inputs, shape.outputs, inputs, out.data_ptr<float>());
@@ -257,7 +268,7 @@ struct Convolution : torch::autograd::Function<Convolution> {
     const Tensor input = input_of(x);
     const int64_t side = best_side(x.size(2), x.size(3));
     Tensor y = output_of(input, weight.size(0));
-    convolve(input, map_weight(weight, side, false), After{nullptr, false, false}, y);
+    convolve(input, map_weight(weight, side, false), After{nullptr, nullptr, false, false}, y);
     context->save_for_backward({input, weight});
     return y;
   }
@@ -270,7 +281,7 @@ struct Convolution : torch::autograd::Function<Convolution> {
     Tensor dx;
     if (context->needs_input_grad(0)) {
       dx = output_of(dy, x.size(1));
-      convolve(dy, map_weight(weight, side, true), After{nullptr, false, false}, dx);
+      convolve(dy, map_weight(weight, side, true), After{nullptr, nullptr, false, false}, dx);
       dx = dx.narrow(1, 0, weight.size(1));
     }
     return {dx, context->needs_input_grad(1) ? weight_gradient(x, dy, weight.size(1), side) : Tensor()};
@@ -300,6 +311,20 @@ const float *bias_of(const Tensor &bias, const Tensor &mapped) {
   return bias.data_ptr<float>();
 }
 
+// The numbers that each sample of x has for itself, one for each output of a mapped weight; empty if there are none.
+Tensor own_of(const Tensor *own, const Tensor &x, const Tensor &mapped) {
+  if (!own) return {};
+  TORCH_CHECK(own->dim() == 2 && own->size(0) == x.size(0) && own->size(1) == mapped.size(2) &&
+                  own->scalar_type() == at::kFloat,
+              "biases [", x.size(0), ", ", mapped.size(2), "] in fp32 are expected, not ", own->sizes());
+  return own->contiguous();
+}
+
+// What follows a convolution with biases and the result of own_of.
+After after(const float *bias, const Tensor &own, bool add, bool relu) {
+  return {bias, own.defined() ? own.data_ptr<float>() : nullptr, add, relu};
+}
+
 }  // namespace
 
 extern "C" {
@@ -318,27 +343,30 @@ at::Tensor *tengen_winograd_weight(const at::Tensor *weight, int64_t height, int
   });
 }
 
-// conv(x) + bias, with a mapped weight of so many inputs, followed by ReLU if requested.
+// conv(x) + bias + own, with a mapped weight of so many inputs, followed by ReLU if requested. `own`, [B, outputs], is a
+// bias of each sample, or null.
 at::Tensor *tengen_winograd_conv(const at::Tensor *x, int64_t inputs, const at::Tensor *mapped, const at::Tensor *bias,
-                                 int relu) {
+                                 const at::Tensor *own, int relu) {
   return guarded([&] {
     check_input(*x, inputs);
     Tensor y = output_of(*x, mapped->size(2));
-    convolve(input_of(*x), *mapped, After{bias_of(*bias, *mapped), false, relu != 0}, y);
+    const Tensor each = own_of(own, *x, *mapped);
+    convolve(input_of(*x), *mapped, after(bias_of(*bias, *mapped), each, false, relu != 0), y);
     return y;
   });
 }
 
-// ReLU(conv(x) + bias + sum), written over sum if that is in channels-last memory.
+// ReLU(conv(x) + bias + own + sum), written over sum if that is in channels-last memory.
 at::Tensor *tengen_winograd_conv_add_relu(at::Tensor *sum, const at::Tensor *x, int64_t inputs,
-                                          const at::Tensor *mapped, const at::Tensor *bias) {
+                                          const at::Tensor *mapped, const at::Tensor *bias, const at::Tensor *own) {
   return guarded([&] {
     check_input(*x, inputs);
     check_input(*sum, mapped->size(2));
     TORCH_CHECK(sum->size(0) == x->size(0) && sum->size(2) == x->size(2) && sum->size(3) == x->size(3),
                 "a sum of the input's batch and board is expected, not ", sum->sizes());
     Tensor y = rows_together(*sum);
-    convolve(input_of(*x), *mapped, After{bias_of(*bias, *mapped), true, true}, y);
+    const Tensor each = own_of(own, *x, *mapped);
+    convolve(input_of(*x), *mapped, after(bias_of(*bias, *mapped), each, true, true), y);
     return y;
   });
 }

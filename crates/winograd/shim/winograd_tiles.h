@@ -110,6 +110,7 @@ TENGEN_INLINE void map_windows(const float *x, const Grid &grid, Range tiles, Ma
 // What follows a convolution.
 struct After {
   const float *bias;  // a number for each channel, or null
+  const float *own;   // numbers that each sample has for itself, one for each channel, or null
   bool add;           // whether what the output held is added
   bool relu;
 };
@@ -133,7 +134,8 @@ TENGEN_INLINE void map_outputs(Mapped<const float> products, const Grid &grid, R
         Maps<M>::template output<V>(points, mapped);
         for (int row = 0; row < M; ++row) half[row][column] = mapped[row];
       }
-      const V bias = after.bias ? read<V>(after.bias + c) : V{};
+      V bias = after.bias ? read<V>(after.bias + c) : V{};
+      if (after.own) bias += read<V>(after.own + corner.sample * channels + c);
       for (int row = 0; row < rows; ++row) {
         V mapped[M];
         Maps<M>::template output<V>(half[row], mapped);
@@ -164,14 +166,15 @@ TENGEN_INLINE void convolve(const float *x, const float *weights, const Grid &gr
   map_outputs<M, V>({out.data, out.channels, out.stride}, grid, tiles, after, y);
 }
 
-// Adds what some tiles contribute to the gradient of the mapped weights, [(M + 2)^2, inputs, outputs].
+// What some tiles contribute to the gradient of the mapped weights, [(M + 2)^2, inputs, outputs]; with `add`, added to
+// what is there.
 template <int M, class V, int R>
-TENGEN_INLINE void add_weight_gradient(const float *x, const float *dy, const Grid &grid, Range tiles,
-                                       Mapped<float> in, Mapped<float> out, float *gradient) {
+TENGEN_INLINE void weight_gradient(const float *x, const float *dy, const Grid &grid, Range tiles, Mapped<float> in,
+                                   Mapped<float> out, bool add, float *gradient) {
   map_windows<M, V, Inputs<M>>(x, grid, tiles, in);
   map_windows<M, V, Gradients<M>>(dy, grid, tiles, out);
   for (int64_t p = 0; p < (M + 2) * (M + 2); ++p) {
-    const Sums sums{gradient + p * in.channels * out.channels, out.channels, true};
+    const Sums sums{gradient + p * in.channels * out.channels, out.channels, add};
     products<V, R>(in.channels, out.channels, tiles.count, Left{in.at(p), 1, in.channels},
                    Rows{out.at(p), out.channels}, sums);
   }

@@ -17,6 +17,7 @@ unsafe extern "C" {
         inputs: i64,
         weight: *const c_void,
         bias: *const c_void,
+        own: *const c_void,
         relu: c_int,
     ) -> *mut c_void;
     fn tengen_winograd_conv_add_relu(
@@ -25,6 +26,7 @@ unsafe extern "C" {
         inputs: i64,
         weight: *const c_void,
         bias: *const c_void,
+        own: *const c_void,
     ) -> *mut c_void;
     fn tengen_winograd_train(x: *const c_void, weight: *const c_void) -> *mut c_void;
 }
@@ -66,25 +68,28 @@ impl WinogradConv {
         })
     }
 
-    /// Computes conv(x) + bias for x `[B, I, H, W]`, followed by a ReLU if there is to be one.
+    /// Computes conv(x) + bias + own for x `[B, I, H, W]`, followed by a ReLU if there is to be one. `own`, `[B, O]` in
+    /// fp32, is a bias of each position.
     ///
     /// # Errors
     /// libtorch's message, such as when x has another shape.
-    pub fn apply(&self, x: &Tensor, relu: bool) -> Result<Tensor, WinogradError> {
+    pub fn apply(&self, x: &Tensor, own: Option<&Tensor>, relu: bool) -> Result<Tensor, WinogradError> {
         let (weight, bias, relu) = (pointer(&self.weight), pointer(&self.bias), c_int::from(relu));
+        let own = own.map_or(std::ptr::null(), pointer);
         // SAFETY: all tensors outlive the call, which checks their shapes and keeps no references to them.
-        taken(unsafe { tengen_winograd_conv(pointer(x), self.inputs, weight, bias, relu) })
+        taken(unsafe { tengen_winograd_conv(pointer(x), self.inputs, weight, bias, own, relu) })
     }
 
-    /// Computes ReLU(conv(x) + bias + sum), reusing the memory of `sum`, `[B, O, H, W]`.
+    /// Computes ReLU(conv(x) + bias + own + sum), reusing the memory of `sum`, `[B, O, H, W]`.
     ///
     /// # Errors
     /// As [`WinogradConv::apply`].
-    pub fn add_relu(&self, x: &Tensor, mut sum: Tensor) -> Result<Tensor, WinogradError> {
+    pub fn add_relu(&self, x: &Tensor, own: Option<&Tensor>, mut sum: Tensor) -> Result<Tensor, WinogradError> {
         let (over, weight, bias) = (sum.as_mut_ptr().cast(), pointer(&self.weight), pointer(&self.bias));
+        let own = own.map_or(std::ptr::null(), pointer);
         // SAFETY: all tensors outlive the call, which checks their shapes. `sum` is owned here, so no other code sees
         // it change.
-        taken(unsafe { tengen_winograd_conv_add_relu(over, pointer(x), self.inputs, weight, bias) })
+        taken(unsafe { tengen_winograd_conv_add_relu(over, pointer(x), self.inputs, weight, bias, own) })
     }
 }
 
@@ -209,17 +214,27 @@ mod tests {
             if !fits_here(&weight) {
                 return;
             }
+            let own = numbers(5.3, [5, outputs, 1, 1]).view([5, -1]);
             let wide = |tensor: &Tensor| tensor.to_kind(Kind::Double);
             let plain = wide(&x).conv2d(&wide(&weight), Some(&wide(&bias)), [1, 1], [1, 1], [1, 1], 1);
+            let each = |own: &Tensor| wide(own).unsqueeze(2).unsqueeze(3);
             // The weights may be mapped for other boards than those of the batch.
             for board in [(9, 9), (7, 7)] {
                 let conv = WinogradConv::new(&weight, &bias, board).expect("libtorch");
                 let found = [
-                    (conv.apply(&x, false).expect("libtorch"), plain.shallow_clone()),
-                    (conv.apply(&x, true).expect("libtorch"), plain.relu()),
+                    (conv.apply(&x, None, false).expect("libtorch"), plain.shallow_clone()),
+                    (conv.apply(&x, None, true).expect("libtorch"), plain.relu()),
                     (
-                        conv.add_relu(&x, sum.copy()).expect("libtorch"),
+                        conv.apply(&x, Some(&own), true).expect("libtorch"),
+                        (&plain + each(&own)).relu(),
+                    ),
+                    (
+                        conv.add_relu(&x, None, sum.copy()).expect("libtorch"),
                         (&plain + wide(&sum)).relu(),
+                    ),
+                    (
+                        conv.add_relu(&x, Some(&own), sum.copy()).expect("libtorch"),
+                        (&plain + each(&own) + wide(&sum)).relu(),
                     ),
                 ];
                 for (number, (found, expected)) in found.iter().enumerate() {
@@ -265,8 +280,8 @@ mod tests {
         let _ = x.get(1).get(3).get(4).get(4).fill_(f64::NAN);
         let conv = WinogradConv::new(&weight, &bias, (9, 9)).expect("libtorch");
         for found in [
-            conv.apply(&x, true).expect("libtorch"),
-            conv.add_relu(&x, x.zeros_like()).expect("libtorch"),
+            conv.apply(&x, None, true).expect("libtorch"),
+            conv.add_relu(&x, None, x.zeros_like()).expect("libtorch"),
             convolved(&x, &weight).expect("libtorch"),
         ] {
             let lost = [0, 1].map(|sample| found.get(sample).isnan().any().int64_value(&[]));
@@ -287,18 +302,23 @@ mod tests {
         }
         let conv = WinogradConv::new(&weight, &bias, (9, 9)).expect("libtorch");
         let sum = || zeros(&[2, 8, 9, 9]);
-        assert!(conv.apply(&x, false).is_ok() && conv.add_relu(&x, sum()).is_ok() && convolved(&x, &weight).is_ok());
+        assert!(conv.apply(&x, None, false).is_ok() && convolved(&x, &weight).is_ok());
+        assert!(conv.add_relu(&x, None, sum()).is_ok());
         // The channels up to a multiple of 8 are not the caller's.
         for other in [zeros(&[2, 14, 9, 9]), zeros(&[13, 9, 9]), x.to_kind(Kind::Double)] {
-            assert!(conv.apply(&other, false).is_err(), "{other:?}");
-            assert!(conv.add_relu(&other, sum()).is_err(), "{other:?}");
+            assert!(conv.apply(&other, None, false).is_err(), "{other:?}");
+            assert!(conv.add_relu(&other, None, sum()).is_err(), "{other:?}");
             assert!(convolved(&other, &weight).is_err(), "{other:?}");
         }
         for other in [zeros(&[1, 8, 9, 9]), zeros(&[2, 16, 9, 9]), zeros(&[2, 8, 9, 8])] {
-            assert!(conv.add_relu(&x, other).is_err());
+            assert!(conv.add_relu(&x, None, other).is_err());
+        }
+        for own in [zeros(&[2, 7]), zeros(&[1, 8]), zeros(&[8])] {
+            assert!(conv.apply(&x, Some(&own), false).is_err(), "{own:?}");
+            assert!(conv.add_relu(&x, Some(&own), sum()).is_err(), "{own:?}");
         }
         let short = WinogradConv::new(&weight, &zeros(&[7]), (9, 9)).expect("libtorch");
-        assert!(short.apply(&x, false).is_err());
+        assert!(short.apply(&x, None, false).is_err());
     }
 
     #[test]
