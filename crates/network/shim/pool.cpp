@@ -1,5 +1,6 @@
 // The pooled numbers of each channel in one pass over the activations, on the CPU, with gradients for training.
 
+#include <ATen/Parallel.h>
 #include <ATen/ops/empty.h>
 #include <torch/csrc/autograd/custom_function.h>
 
@@ -13,16 +14,16 @@ namespace {
 using at::Tensor;
 
 // The gradient of nonnegative activations from that of their pooled numbers. The first of several largest values gets
-// that of the maximum.
+// that of the maximum. Needs room for three numbers of each channel.
 template <class T>
 TENGEN_INLINE void spread(const T *x, const float *gradient, int64_t samples, int64_t area, int64_t channels,
-                          float sided, float *even, float *most, T *dx) {
+                          float sided, float *room, T *dx) {
+  float *even = room, *left = room + channels, *most = room + 2 * channels;
   for (int64_t sample = 0; sample < samples; ++sample, gradient += 3 * channels) {
     std::fill_n(most, channels, 0.0f);
     for (int64_t c = 0; c < channels; ++c) even[c] = (gradient[c] + gradient[channels + c] * sided) / area;
     for (int64_t point = 0; point < area; ++point)
       for (int64_t c = 0; c < channels; ++c) most[c] = std::max(most[c], load(x[point * channels + c]));
-    float *left = even + channels;
     std::copy_n(gradient + 2 * channels, channels, left);
     for (int64_t point = 0; point < area; ++point, x += channels, dx += channels) {
       for (int64_t c = 0; c < channels; ++c) {
@@ -40,24 +41,49 @@ TENGEN_INLINE void spread(const T *x, const float *gradient, int64_t samples, in
     pool(x, samples, area, channels, sided, out);                                                               \
   }                                                                                                             \
   TENGEN_CLONES void spread_##NAME(const T *x, const float *gradient, int64_t samples, int64_t area,            \
-                                   int64_t channels, float sided, float *even, float *most, T *dx) {            \
-    spread(x, gradient, samples, area, channels, sided, even, most, dx);                                        \
+                                   int64_t channels, float sided, float *room, T *dx) {                         \
+    spread(x, gradient, samples, area, channels, sided, room, dx);                                              \
   }
 
 TENGEN_POOLING(fp32, float)
 TENGEN_POOLING(bf16, uint16_t)
 
+// Boards that a thread pools at least.
+constexpr int64_t kBoards = 16;
+
+template <class T>
+T *data(const Tensor &tensor, int64_t first) {
+  return static_cast<T *>(tensor.data_ptr()) + first;
+}
+
 // The pooled numbers of x in channels-last memory.
 Tensor pooled(const Tensor &x, float sided) {
-  const int64_t samples = x.size(0), channels = x.size(1), area = x.size(2) * x.size(3);
-  const Tensor out = at::empty({samples, 3 * channels}, x.options().dtype(at::kFloat));
-  float *place = out.data_ptr<float>();
-  if (x.scalar_type() == at::kBFloat16) {
-    pool_bf16(static_cast<const uint16_t *>(x.data_ptr()), samples, area, channels, sided, place);
-  } else {
-    pool_fp32(x.data_ptr<float>(), samples, area, channels, sided, place);
-  }
+  const int64_t channels = x.size(1), area = x.size(2) * x.size(3);
+  const bool half = x.scalar_type() == at::kBFloat16;
+  const Tensor out = at::empty({x.size(0), 3 * channels}, x.options().dtype(at::kFloat));
+  at::parallel_for(0, x.size(0), kBoards, [&](int64_t first, int64_t end) {
+    const int64_t at = first * area * channels;
+    float *place = data<float>(out, first * 3 * channels);
+    if (half) pool_bf16(data<uint16_t>(x, at), end - first, area, channels, sided, place);
+    else pool_fp32(data<float>(x, at), end - first, area, channels, sided, place);
+  });
   return out;
+}
+
+// The gradient of x from that of its pooled numbers.
+Tensor spread_over(const Tensor &x, const Tensor &gradient, float sided) {
+  const int64_t channels = x.size(1), area = x.size(2) * x.size(3);
+  const bool half = x.scalar_type() == at::kBFloat16;
+  const Tensor dx = at::empty_like(x);
+  at::parallel_for(0, x.size(0), kBoards, [&](int64_t first, int64_t end) {
+    const int64_t at = first * area * channels, count = end - first;
+    const float *from = data<float>(gradient, first * 3 * channels);
+    std::vector<float> room(3 * channels);
+    float *numbers = room.data();
+    if (half) spread_bf16(data<uint16_t>(x, at), from, count, area, channels, sided, numbers, data<uint16_t>(dx, at));
+    else spread_fp32(data<float>(x, at), from, count, area, channels, sided, numbers, data<float>(dx, at));
+  });
+  return dx;
 }
 
 struct Pool : torch::autograd::Function<Pool> {
@@ -69,19 +95,8 @@ struct Pool : torch::autograd::Function<Pool> {
 
   static torch::autograd::variable_list backward(torch::autograd::AutogradContext *context,
                                                  torch::autograd::variable_list gradients) {
-    const Tensor x = context->get_saved_variables()[0], gradient = gradients[0].contiguous();
-    const float sided = float(context->saved_data["sided"].toDouble()), *from = gradient.data_ptr<float>();
-    const int64_t samples = x.size(0), channels = x.size(1), area = x.size(2) * x.size(3);
-    const Tensor dx = at::empty_like(x);
-    std::vector<float> room(3 * channels);
-    float *even = room.data(), *most = even + 2 * channels;
-    if (x.scalar_type() == at::kBFloat16) {
-      spread_bf16(static_cast<const uint16_t *>(x.data_ptr()), from, samples, area, channels, sided, even, most,
-                  static_cast<uint16_t *>(dx.data_ptr()));
-    } else {
-      spread_fp32(x.data_ptr<float>(), from, samples, area, channels, sided, even, most, dx.data_ptr<float>());
-    }
-    return {dx, Tensor()};
+    const Tensor x = context->get_saved_variables()[0];
+    return {spread_over(x, gradients[0].contiguous(), float(context->saved_data["sided"].toDouble())), Tensor()};
   }
 };
 

@@ -29,6 +29,9 @@ using Gradient = void(const float *, const float *, const Grid &, Range, Mapped<
 constexpr int64_t kChannels = 8;
 static_assert(kChannels == kKernels);
 
+// Points that a thread copies at least.
+constexpr int64_t kGrain = 4096;
+
 // The passes for tiles of M x M points on one kind of processor.
 struct Passes {
   Convolve *convolve;
@@ -134,10 +137,12 @@ Tensor input_of(const Tensor &x) {
   const Tensor out = output_of(x, all);
   const float *from = rows.data_ptr<float>();
   float *to = out.data_ptr<float>();
-  for (int64_t point = 0; point < points; ++point, from += channels, to += all) {
-    std::copy_n(from, channels, to);
-    std::fill_n(to + channels, all - channels, 0.0f);
-  }
+  at::parallel_for(0, points, kGrain, [&](int64_t first, int64_t end) {
+    for (int64_t point = first; point < end; ++point) {
+      std::copy_n(from + point * channels, channels, to + point * all);
+      std::fill_n(to + point * all + channels, all - channels, 0.0f);
+    }
+  });
   return out;
 }
 
