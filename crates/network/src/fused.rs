@@ -2,7 +2,7 @@
 //!
 //! The C++ side is in `shim/`. For prediction, weights are packed once for oneDNN, and bias, addition, and ReLU happen
 //! in the same pass (`fused.cpp`). For training, normalization, addition, and ReLU are one pass (`norm.cpp`). Pooling
-//! for prediction is one pass, too (`pool.cpp`). The last layers are in `fused_heads`.
+//! is one pass, too (`pool.cpp`). The last layers are in `fused_heads`.
 #![allow(unsafe_code)]
 
 use std::ffi::{c_char, c_int, c_void};
