@@ -55,7 +55,7 @@ impl Cli {
         output::start_logging(self.verbose, self.quiet);
         let outcome = self.command.run().and_then(|()| output::delivered());
         #[cfg(feature = "torch")]
-        tengen_network::end_gpu_servers();
+        tengen_predictors::end_gpu_servers();
         output::restore_terminal();
         let Err(error) = outcome else { return 0 };
         if let Some(interrupt::Interrupted(code)) = error.downcast_ref() {

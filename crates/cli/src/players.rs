@@ -105,8 +105,8 @@ impl Loader {
         device.announce()?;
         let options = device.predictor_options()?;
         Ok(match network {
-            NamedNetwork::Model(name, model, _) => tengen_network::on_all_cores(name, &model.weights, options)?,
-            NamedNetwork::Katago(name, network) => tengen_network::on_all_cores(name, network, options)?,
+            NamedNetwork::Model(name, model, _) => tengen_predictors::on_all_cores(name, &model.weights, options)?,
+            NamedNetwork::Katago(name, network) => tengen_predictors::on_all_cores(name, network, options)?,
         })
     }
 

@@ -73,8 +73,8 @@ fn factory(network: &NamedNetwork, device: DeviceArgs, threads: usize) -> anyhow
     device.announce()?;
     let options = device.predictor_options()?;
     Ok(match network {
-        NamedNetwork::Model(name, model, _) => tengen_network::on_devices(name, &model.weights, options, &devices)?,
-        NamedNetwork::Katago(name, network) => tengen_network::on_devices(name, network, options, &devices)?,
+        NamedNetwork::Model(name, model, _) => tengen_predictors::on_devices(name, &model.weights, options, &devices)?,
+        NamedNetwork::Katago(name, network) => tengen_predictors::on_devices(name, network, options, &devices)?,
     })
 }
 

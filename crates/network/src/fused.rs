@@ -63,7 +63,7 @@ unsafe extern "C" {
 /// only be used for prediction. Guards must be dropped in the reverse order of their creation.
 #[derive(Debug)]
 #[must_use = "the mode ends when the guard is dropped: bind it to a name"]
-pub(crate) struct InferenceGuard {
+pub struct InferenceGuard {
     guard: *mut c_void,
     /// libtorch's mode is per thread, so the guard must stay on its thread.
     _not_send: PhantomData<*const ()>,
@@ -71,7 +71,8 @@ pub(crate) struct InferenceGuard {
 
 impl InferenceGuard {
     /// Disables gradients on this thread.
-    pub(crate) fn new() -> InferenceGuard {
+    #[expect(clippy::new_without_default, reason = "a mode that begins should be spelled out")]
+    pub fn new() -> InferenceGuard {
         // SAFETY: allocates a guard on the heap and reads nothing.
         InferenceGuard {
             guard: unsafe { tengen_inference_begin() },

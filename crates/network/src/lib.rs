@@ -6,20 +6,18 @@
 //! | `layers`, `tower`, `pool`, `attention`, `heads`, `value` | the computation |
 //! | `network` | the form for training |
 //! | `folded`, `fused`, `fused_heads`, `one_kernel`, `kernels`, `predictor` | the form for fast prediction |
-//! | `graph`, `recorded`, `shapes`, `reused` | CUDA graphs of batches whose shape repeats, and their reuse |
-//! | `katago` | KataGo networks |
+//! | `graph`, `recorded`, `shapes` | CUDA graphs of batches whose shape repeats |
 //! | `device`, `gpu`, `libtorch`, `precision` | the CPU or a GPU, what libtorch can use there, and number formats |
 //! | `stream`, `catching` | CUDA streams; libtorch errors as values |
 //! | `usage` | how busy each GPU is, and with what |
 //! | `group` | processes that train one network together |
-//! | `shared` | one network or GPU for many threads |
 //! | `self_test` | whether a device computes the same as the CPU |
 //!
 //! One set of weights serves every board up to 19x19. All inputs and outputs are from the viewpoint of the side to
 //! move.
 //!
-//! This crate never touches game files, the search, losses, or optimizers. Only this crate, the trainer, and crates for
-//! single computations, such as `tengen-winograd`, use libtorch.
+//! This crate never touches game files, the search, losses, or optimizers. Only this crate, those that build on it,
+//! and crates for single computations, such as `tengen-winograd`, use libtorch.
 
 mod attention;
 mod catching;
@@ -32,7 +30,6 @@ mod graph;
 mod group;
 mod heads;
 mod inputs;
-mod katago;
 mod kernels;
 mod layers;
 mod libtorch;
@@ -44,10 +41,8 @@ mod pool;
 mod precision;
 mod predictor;
 mod recorded;
-mod reused;
 mod self_test;
 mod shapes;
-mod shared;
 mod stream;
 mod tower;
 mod usage;
@@ -55,12 +50,12 @@ mod value;
 
 pub use catching::{LibtorchError, catching};
 pub use device::{DeviceChoice, DeviceError, LibtorchInfo, ThreadLimit, limit_threads, set_threads};
+pub use fused::InferenceGuard;
 pub use gpu::{cpu, forbid_tf32, in_words};
 pub use graph::Graph;
 pub use group::{Group, GroupError, Meeting};
 pub use heads::Outputs;
 pub use inputs::{Channels, NetworkInputs, on_device, transfer};
-pub use katago::KatagoPredictor;
 pub use kernels::compared as kernels_compared;
 pub use network::{Matrix, Mode, Network};
 pub use one_kernel::compared as one_kernel_compared;
@@ -69,10 +64,7 @@ pub use precision::Precision;
 pub use predictor::{Engine, PredictorError, PredictorOptions, TorchPredictor};
 pub use self_test::{SelfTest, positions};
 pub use shapes::Shapes;
-pub use shared::{
-    AnyNetwork, MakePredictor, SharedNetwork, end_gpu_servers, gpu_servers, lift_limits, on_all_cores, on_devices,
-};
-pub use stream::{ReadLater, Work, read_back};
+pub use stream::{ReadLater, Work, finish as finish_stream, read_back};
 pub use tengen_search::{BatchSpeed, raw_inference};
-pub use usage::{Bucket, GpuUsage, Span, gpu_usage};
+pub use usage::{Bucket, GpuUsage, Span, forget as forget_gpu_usage, gpu_usage};
 pub use value::{Value, log_results};

@@ -52,11 +52,14 @@ pub(crate) fn use_own(device: Device, work: Work) {
 }
 
 /// Waits until everything this thread has queued on the device is done, so that other threads can use its results.
-pub(crate) fn finish(device: Device) -> Result<(), FusedError> {
+///
+/// # Errors
+/// If the GPU has failed.
+pub fn finish(device: Device) -> Result<(), LibtorchError> {
     let Device::Cuda(index) = device else { return Ok(()) };
     // SAFETY: no pointers are passed.
     match unsafe { tengen_finish_stream(index as i64) } {
-        0 => Err(last_error()),
+        0 => Err(last_error().into()),
         _ => Ok(()),
     }
 }

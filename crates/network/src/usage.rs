@@ -172,7 +172,7 @@ fn base(gpu: usize) -> Result<Arc<Base>, FusedError> {
 }
 
 /// Frees the events of all GPUs, at the end of a process.
-pub(crate) fn forget() {
+pub fn forget() {
     let meters = std::mem::take(&mut *meters());
     drop(meters);
 }

@@ -15,7 +15,8 @@ use tengen_evaluator::{
 use tengen_matches::{GateJob, GateSettings, Verdicts, gate_id, settle, verdict_on, verdicts};
 use tengen_metrics::{Gate, Rating};
 use tengen_model::{ModelId, ModelInfo, Weights};
-use tengen_network::{PredictorOptions, SharedNetwork};
+use tengen_network::PredictorOptions;
+use tengen_predictors::SharedNetwork;
 use tengen_report::{counted, elo_estimate, short_model};
 use tengen_rng as rng;
 use tengen_rules::{Komi, Size};

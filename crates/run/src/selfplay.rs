@@ -38,7 +38,7 @@ pub fn update(
     progress: Progress,
     fair_komi: FairKomi,
 ) -> anyhow::Result<ModelUpdate> {
-    let predictor = tengen_network::on_devices(&model_id, weights, run.options, &run.selfplay_devices)?;
+    let predictor = tengen_predictors::on_devices(&model_id, weights, run.options, &run.selfplay_devices)?;
     Ok(ModelUpdate {
         generation,
         model_id,

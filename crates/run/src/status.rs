@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use tengen_health::{Comparison, Health};
 use tengen_metrics::{Measured, Selfplay, Train};
-use tengen_network::gpu_servers;
+use tengen_predictors::gpu_servers;
 use tengen_records::GameRecord;
 use tengen_report::{counted, thousands};
 use tengen_rules::Outcome;

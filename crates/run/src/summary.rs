@@ -13,7 +13,7 @@ use tengen_evaluator::{
 };
 use tengen_metrics::Rating;
 use tengen_model::{ModelId, Weights};
-use tengen_network::SharedNetwork;
+use tengen_predictors::SharedNetwork;
 use tengen_records::now_ms;
 use tengen_report::{FirstMove, Outcome, counted, duration, elo, elo_interval, short_model};
 use tengen_rng as rng;

@@ -8,7 +8,8 @@ use serde::Serialize;
 
 use tengen_config::RunConfig;
 use tengen_model::{PrecisionChoice, Weights};
-use tengen_network::{DeviceChoice, Precision, PredictorOptions, gpu_servers, in_words, lift_limits, on_devices};
+use tengen_network::{DeviceChoice, Precision, PredictorOptions, in_words};
+use tengen_predictors::{gpu_servers, lift_limits, on_devices};
 use tengen_report::{counted, thousands};
 use tengen_rules::{Setting, Size};
 use tengen_selfplay::{BoardShare, SelfPlayBench, SelfPlayConfig, bench_selfplay};

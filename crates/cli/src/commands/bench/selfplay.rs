@@ -5,7 +5,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use tengen_model::{Devices, NetworkConfig, PrecisionChoice, Weights};
-use tengen_network::{DeviceChoice, gpu_servers};
+use tengen_network::DeviceChoice;
+use tengen_predictors::gpu_servers;
 use tengen_rules::Size;
 use tengen_search::{PredictionServer, ServerStats, SimulatedDevice};
 use tengen_selfplay::{PredictorFactory, SelfPlayBench, bench_config, bench_selfplay};
@@ -157,7 +158,7 @@ impl Predictors {
         let used = DeviceChoice::all_of(devices);
         check_each_has_a_thread(args.threads as usize, used.len())?;
         let options = device.predictor_options()?;
-        let factory = tengen_network::on_devices("random weights", &weights, options, &used)?;
+        let factory = tengen_predictors::on_devices("random weights", &weights, options, &used)?;
         Ok(Predictors {
             factory: Arc::new(factory),
             name: device.in_words()?,

@@ -5,10 +5,9 @@ use std::sync::{Mutex, PoisonError};
 
 use tengen_encoding::InputBatch;
 use tengen_model::Weights;
+use tengen_network::{PredictorError, PredictorOptions, TorchPredictor};
 use tengen_rules::Size;
 use tengen_search::{PredictError, Predictions, Predictor};
-
-use crate::predictor::{PredictorError, PredictorOptions, TorchPredictor};
 
 /// Free predictors, each with the thread it works for, oldest first.
 static FREE: Mutex<Vec<(Lane, TorchPredictor)>> = Mutex::new(Vec::new());
@@ -128,7 +127,7 @@ mod tests {
 
     #[test]
     fn a_dropped_predictor_takes_other_weights_of_its_shape() {
-        crate::limit_threads();
+        tengen_network::limit_threads();
         let weights = |config: &NetworkConfig, seed| Weights::random(config, seed).expect("a shape");
         let (small, large) = (NetworkConfig::new(1, 8), NetworkConfig::new(1, 16));
         let options = PredictorOptions::default();

@@ -7,15 +7,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tch::Device;
 
 use tengen_model::Weights;
+use tengen_network::{DeviceChoice, PredictorError, PredictorOptions, TorchPredictor, forget_gpu_usage};
 use tengen_search::{
     ParallelPredictor, PredictError, PredictionServer, Predictor, ServedNetwork, ServerSetup, ServerStats, WeakNetwork,
 };
 
-use crate::device::DeviceChoice;
 use crate::katago::KatagoPredictor;
-use crate::predictor::{PredictorError, PredictorOptions, TorchPredictor};
 use crate::reused::{self, Lane, Reused};
-use crate::usage;
 
 /// The GPU servers of this process, by GPU number. They live until [`end_gpu_servers`].
 static SERVERS: Mutex<BTreeMap<usize, Arc<PredictionServer>>> = Mutex::new(BTreeMap::new());
@@ -240,7 +238,7 @@ pub fn end_gpu_servers() {
     let servers = std::mem::take(&mut *SERVERS.lock().unwrap_or_else(PoisonError::into_inner));
     drop(servers);
     reused::forget();
-    usage::forget();
+    forget_gpu_usage();
 }
 
 /// What this process's GPU servers have done so far, by GPU number.
@@ -260,18 +258,18 @@ mod tests {
     use std::time::Duration;
 
     use tengen_model::NetworkConfig;
+    use tengen_network::Engine;
     use tengen_rules::Size;
     use tengen_search::{Predictions, random_inputs};
 
     use super::*;
-    use crate::predictor::Engine;
 
     /// Runs on the CPU, behind the server of a nonexistent GPU.
     const GPU: usize = 62;
 
     #[test]
     fn workers_use_the_devices_in_turn() {
-        crate::limit_threads();
+        tengen_network::limit_threads();
         let weights = Weights::random(&NetworkConfig::new(1, 8), 1).expect("a shape");
         let network = AnyNetwork::from(&weights);
         let gpus = [60, 61];
@@ -294,7 +292,7 @@ mod tests {
 
     #[test]
     fn a_network_that_is_there_is_shared() {
-        crate::limit_threads();
+        tengen_network::limit_threads();
         let config = NetworkConfig::new(1, 8);
         let [lively, random] = [Weights::perturbed(&config), Weights::random(&config, 1)];
         let (lively, random) = (lively.expect("a shape"), random.expect("a shape"));

@@ -8,7 +8,8 @@ use std::sync::Arc;
 use common::{facts, features, folder, position};
 use serde_json::Value;
 use tengen_katago::Network;
-use tengen_network::{KatagoPredictor, PredictorOptions};
+use tengen_network::PredictorOptions;
+use tengen_predictors::KatagoPredictor;
 use tengen_rules::{Position, Size};
 use tengen_search::{Prediction, Predictions, Predictor};
 

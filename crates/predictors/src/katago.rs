@@ -8,15 +8,11 @@ use tch::{Device, Kind, Tensor};
 use tengen_encoding::{InputBatch, PlaneSet, Trail, canvas_index};
 use tengen_katago::{Inputs, NUMBERS, Network, PLANES};
 use tengen_katago_forward::{Forward, Seen};
+use tengen_network::{
+    InferenceGuard, PredictorError, PredictorOptions, ThreadLimit, Work, catching, finish_stream, on_device, read_back,
+};
 use tengen_rules::Size;
 use tengen_search::{PredictError, Predictions, Predictor};
-
-use crate::catching::catching;
-use crate::device::ThreadLimit;
-use crate::fused::InferenceGuard;
-use crate::inputs::on_device;
-use crate::predictor::{PredictorError, PredictorOptions};
-use crate::stream::{self, Work, read_back};
 
 /// Predicts with a KataGo network, from one thread at a time.
 ///
@@ -51,7 +47,7 @@ impl KatagoPredictor {
         let threads = ThreadLimit::new(options.threads, device, Work::Prediction);
         let _inference = InferenceGuard::new();
         let forward = catching(|| Forward::new(network, device, options.precision.kind()))?;
-        stream::finish(device)?;
+        finish_stream(device)?;
         Ok(KatagoPredictor {
             name: network.name.clone(),
             network: network.clone(),
