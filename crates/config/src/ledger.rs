@@ -14,7 +14,7 @@ pub struct Ledger {
     pub gpu_seconds: f64,
     /// Network evaluations in self-play.
     pub evaluations: u64,
-    /// What self-play in other processes has added to `cpu_seconds`.
+    /// What workers and a gate in other processes have added to `cpu_seconds`.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub workers_cpu_seconds: f64,
     /// What self-play in other processes has added to `evaluations`.
@@ -27,8 +27,8 @@ fn is_zero<T: Default + PartialEq>(value: &T) -> bool {
 }
 
 impl Ledger {
-    /// Adds what self-play in other processes has spent since the start of the run, except what `before` already
-    /// counts. Totals never decrease.
+    /// Adds what workers and a gate in other processes have spent since the start of the run, except what `before`
+    /// already counts. Totals never decrease.
     #[must_use]
     pub fn with_workers(self, before: Ledger, evaluations: u64, cpu_seconds: f64) -> Ledger {
         let evaluations = evaluations.max(before.workers_evaluations);

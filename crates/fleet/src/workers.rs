@@ -1,10 +1,10 @@
-//! Which workers are alive, and what all of them have spent. A worker is alive as long as it keeps replacing its
-//! notice.
+//! Which workers are alive, and what all of them and the gate have spent. A worker is alive as long as it keeps
+//! replacing its notice.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use tengen_report::notices::{Notice, WORKERS, Work, WorkerSays, worker_path};
+use tengen_report::notices::{GATE, GateSays, Notice, WORKERS, Work, WorkerSays, worker_path};
 use tengen_store::{Operations, Store, StoreError};
 
 /// How long a worker counts as alive after its last notice: this time or this many of its notice intervals, whichever
@@ -23,7 +23,7 @@ const RETIRE_SILENT_AFTER: Duration = Duration::from_secs(24 * 3600);
 /// What all workers have done, and how fast they work.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Effort {
-    /// What all of them have spent, dead or alive.
+    /// What all of them have spent, dead or alive, and the gate's CPU time.
     pub(crate) work: Work,
     /// Games per second of those that are alive.
     pub(crate) games_per_second: f64,
@@ -66,15 +66,17 @@ pub(crate) struct Workers {
     pub(crate) retired: Work,
     /// Retired workers whose notices may still be there.
     pub(crate) retiring: Vec<String>,
+    /// What the gate has spent, if it is a process of its own.
+    gate: Work,
 }
 
 impl Workers {
     /// Continues from the totals of an earlier trainer.
     pub(crate) fn after(retired: Work, retiring: Vec<String>) -> Workers {
         Workers {
-            seen: BTreeMap::new(),
             retired,
             retiring,
+            ..Workers::default()
         }
     }
 
@@ -112,7 +114,7 @@ impl Workers {
         Ok(())
     }
 
-    /// Reads the notices that have changed, to learn what their authors have spent.
+    /// Reads the gate's notice and those that have changed, to learn what their authors have spent.
     ///
     /// # Errors
     /// If the store fails.
@@ -123,6 +125,9 @@ impl Workers {
                 seen.ended = notice.ended;
                 seen.is_read = true;
             }
+        }
+        if let Some(gate) = Notice::<GateSays>::read(store, GATE)? {
+            self.gate = gate.says.work;
         }
         Ok(())
     }
@@ -155,10 +160,10 @@ impl Workers {
         Ok(())
     }
 
-    /// What all workers have done.
+    /// What all workers and the gate have done.
     pub(crate) fn effort(&self) -> Effort {
         let mut effort = Effort {
-            work: self.retired,
+            work: self.retired.plus(self.gate),
             ..Effort::default()
         };
         for seen in self.seen.values() {
@@ -208,6 +213,39 @@ mod tests {
         notice.write(&store, &path).expect("written");
         assert_eq!(games(&mut workers), 7);
         assert!(workers.seen["w"].is_read);
+    }
+
+    #[test]
+    fn the_gate_costs_processor_time_too() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let store = testing::run(folder.path()).store;
+        let work = |cpu_seconds| Work {
+            cpu_seconds,
+            ..Work::default()
+        };
+        let (author, _) = author::own().expect("a name");
+        let worker = WorkerSays {
+            work: work(7.0),
+            ..WorkerSays::default()
+        };
+        let notice = Notice::new(&author, 1, false, worker);
+        notice.write(&store, &worker_path("w")).expect("written");
+        let mut workers = Workers::after(work(100.0), Vec::new());
+        let mut spent = || {
+            workers.look(&store).expect("the store works");
+            workers.read(&store).expect("the store works");
+            workers.effort().work.cpu_seconds
+        };
+        assert_eq!(spent(), 107.0);
+        for cpu_seconds in [20.0, 30.0] {
+            let gate = GateSays {
+                work: work(cpu_seconds),
+                ..GateSays::default()
+            };
+            let notice = Notice::new(&author, 1, false, gate);
+            notice.write(&store, GATE).expect("written");
+            assert_eq!(spent(), 107.0 + cpu_seconds);
+        }
     }
 
     #[test]
