@@ -112,9 +112,11 @@ impl Waiting {
         self.inputs().map_or(0, InputBatch::len)
     }
 
+    /// Whether a batch of both gives each the predictions that it would get alone. A network needs no mask if all
+    /// boards fill the canvas, and then rounds differently.
     fn can_join(&self, other: &Waiting) -> bool {
-        let alike = self.inputs().zip(other.inputs()).is_some_and(|(a, b)| a.is_like(b));
-        alike && Arc::ptr_eq(&self.network, &other.network)
+        let alike = |(a, b): (&InputBatch, &InputBatch)| a.is_like(b) && a.uniform() == b.uniform();
+        self.inputs().zip(other.inputs()).is_some_and(alike) && Arc::ptr_eq(&self.network, &other.network)
     }
 
     pub(super) fn finish(mut self, result: Result<(), PredictError>) {
