@@ -3,10 +3,10 @@
 use serde::Serialize;
 
 use tengen_model::{Devices, PrecisionChoice};
-use tengen_network::{DeviceChoice, Precision, SelfTest};
+use tengen_network::{Consequence, DeviceChoice, Precision, SelfTest};
 
 use crate::device::device;
-use crate::predictions::{LARGE, beside, predictions};
+use crate::predictions::{LARGE, beside, exact_predictions, predictions};
 
 /// Comparisons of every GPU with the CPU; none if the CPU is the device.
 #[derive(Serialize)]
@@ -14,9 +14,9 @@ use crate::predictions::{LARGE, beside, predictions};
 pub struct Comparison(Vec<SelfTest>);
 
 impl Comparison {
-    /// Makes all comparisons.
+    /// Makes all comparisons. If there is a GPU, the process rounds nothing to TF32 afterward.
     pub fn of(devices: Devices) -> Comparison {
-        let mut tests = Vec::new();
+        let (mut tests, mut gpus) = (Vec::new(), Vec::new());
         for choice in DeviceChoice::all_of(devices) {
             let has_gpu = choice.resolve().is_ok_and(|device| device.is_cuda());
             if has_gpu || matches!(choice, DeviceChoice::Cuda(_)) {
@@ -25,8 +25,10 @@ impl Comparison {
             if has_gpu {
                 tests.extend(predictions(choice, LARGE));
                 tests.extend(beside(choice, LARGE, || training(choice)));
+                gpus.push(choice);
             }
         }
+        tests.extend(gpus.into_iter().map(exact_predictions));
         Comparison(tests)
     }
 
@@ -40,11 +42,20 @@ impl Comparison {
         self.0.iter().filter(|test| !test.passed).count()
     }
 
-    /// The findings as lines of text, one for each comparison.
+    /// Whether a comparison failed that only makes the GPU slower, and none that makes it wrong.
+    pub fn is_right_but_slow(&self) -> bool {
+        let mut failed = self.0.iter().filter(|test| !test.passed).peekable();
+        failed.peek().is_some() && failed.all(|test| test.consequence == Consequence::Slow)
+    }
+
+    /// The findings as lines of text, one for each comparison, and what to do about each that failed.
     pub fn lines(&self) -> Vec<String> {
-        let line = |test: &SelfTest| {
-            let verdict = if test.passed { "ok" } else { "FAILED" };
-            format!("{verdict:<7} {}: {}", test.name, test.found)
+        let line = |test: &SelfTest| match test.passed {
+            true => format!("ok      {}: {}", test.name, test.found),
+            false => format!(
+                "FAILED  {}: {}\n        What to do: {}",
+                test.name, test.found, test.advice
+            ),
         };
         let title = (!self.0.is_empty()).then(|| "\nthe GPU compared with the CPU".to_owned());
         title.into_iter().chain(self.0.iter().map(line)).collect()
@@ -55,10 +66,13 @@ impl Comparison {
     /// # Errors
     /// If a comparison failed.
     pub fn judge(&self) -> anyhow::Result<()> {
+        let verdict = match self.is_right_but_slow() {
+            true => "it computes the same numbers, but more slowly than it could",
+            false => "do not train or play on this GPU",
+        };
         anyhow::ensure!(
             self.failed() == 0,
-            "{} of {} comparisons of the GPU with the CPU failed: do not train or play on this GPU; check its \
-             driver, and that libtorch's CUDA part belongs to this libtorch",
+            "{} of {} comparisons of the GPU with the CPU failed: {verdict}; the lines above say what to do",
             self.failed(),
             self.0.len()
         );
@@ -75,4 +89,37 @@ fn training(choice: DeviceChoice) -> Vec<SelfTest> {
     formats.dedup();
     let tests = |precision| tengen_trainer::self_test(choice, precision);
     formats.into_iter().flat_map(tests).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_gpu_that_is_only_slow_may_be_used() {
+        let right = SelfTest::of("copies", Ok(0.0), 0.0);
+        let slow = SelfTest::of("graphs", Ok(1.0), 0.0).or_slow("update the driver");
+        let wrong = SelfTest::of("predictions", Ok(1.0), 0.0);
+        let judged = |tests: &[&SelfTest]| {
+            let comparison = Comparison(tests.iter().map(|&test| test.clone()).collect());
+            let judged = comparison.judge().map_err(|error| error.to_string());
+            (
+                comparison.is_right_but_slow(),
+                judged.err().unwrap_or_default(),
+                comparison.lines().join("\n"),
+            )
+        };
+        assert_eq!(judged(&[&right]).1, "");
+        let (only_slow, verdict, lines) = judged(&[&right, &slow]);
+        assert!(
+            only_slow && verdict.contains("1 of 2") && verdict.contains("the same numbers"),
+            "{verdict}"
+        );
+        assert!(
+            lines.contains("ok      copies") && lines.contains("What to do: update the driver"),
+            "{lines}"
+        );
+        let (only_slow, verdict, _) = judged(&[&wrong, &slow]);
+        assert!(!only_slow && verdict.contains("do not train or play"), "{verdict}");
+    }
 }

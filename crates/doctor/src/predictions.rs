@@ -8,7 +8,9 @@ use ndarray::{ArrayView1, s};
 
 use tengen_encoding::{InputBatch, PlaneSet};
 use tengen_model::{NetworkConfig, PrecisionChoice, Weights};
-use tengen_network::{DeviceChoice, Engine, Graph, Precision, PredictorOptions, SelfTest, TorchPredictor, positions};
+use tengen_network::{
+    DeviceChoice, Engine, Graph, Precision, PredictorOptions, SelfTest, TorchPredictor, forbid_tf32, positions,
+};
 use tengen_search::{Predictions, Predictor};
 
 /// The size of a large batch. GPUs have different kernels for large and small batches.
@@ -47,6 +49,17 @@ pub(crate) fn predictions(device: DeviceChoice, large: usize) -> Vec<SelfTest> {
         ));
     }
     tests
+}
+
+/// Compares the device's predictions in fp32, without TF32, with the CPU's. From then on, the process rounds nothing to
+/// TF32.
+pub(crate) fn exact_predictions(device: DeviceChoice) -> SelfTest {
+    // Additions in another order differ by some 1e-6, and Winograd's convolutions by up to 1e-5. TF32 differs by 1e-3.
+    const BOUND: f64 = 1e-4;
+    forbid_tf32();
+    let (inputs, weights) = (positions(PlaneSet::default(), &["9x9"]), perturbed(32));
+    let [expected, found] = [DeviceChoice::Cpu, device].map(|on| predict(&weights, &inputs, on, Precision::Fp32));
+    SelfTest::of("predictions in fp32 without TF32", compared(&expected, &found), BOUND)
 }
 
 /// Lets two networks predict batches of at least `large` positions, each on its own thread, while `other` uses the GPU,
@@ -170,20 +183,12 @@ fn recorded(weights: &Weights, inputs: &InputBatch, device: DeviceChoice, precis
     let name = format!("predictions recorded as a graph and step by step, {precision}");
     let mut test = SelfTest::of(name, compare(), 1e-4);
     if test.passed && !has_recordings {
-        let refused = device != DeviceChoice::Cpu && Graph::available().is_ok();
-        test.passed = !refused;
-        test.found = unrecorded(refused);
+        test.passed = device == DeviceChoice::Cpu || Graph::available().is_err();
+        test.found = "nothing can be recorded, so kernels are launched one by one, which is slow".to_owned();
+        test = test
+            .or_slow("the first warning says why; update the GPU's driver, and end other programs that use the GPU");
     }
     test
-}
-
-/// What it means that nothing was recorded, and what to do if the GPU refused it.
-fn unrecorded(refused: bool) -> String {
-    let advice = match refused {
-        true => ": the first warning says why; update the GPU's driver, and end other programs that use the GPU",
-        false => "",
-    };
-    format!("nothing can be recorded, so kernels are launched one by one, which is slow{advice}")
 }
 
 /// The positions in reverse order.
@@ -269,6 +274,8 @@ mod tests {
         let tests = predictions(DeviceChoice::Cpu, 30);
         assert!(tests.len() >= 12 && tests.iter().all(|test| test.passed), "{tests:?}");
         assert!(tests[2].found.contains("nothing can be recorded"), "{tests:?}");
+        let exact = exact_predictions(DeviceChoice::Cpu);
+        assert!(exact.passed, "{exact:?}");
         let inputs = positions(PlaneSet::default(), &["9x9"]);
         let right = predict(&perturbed(32), &inputs, DeviceChoice::Cpu, Precision::Fp32);
         let right = right.expect("the CPU predicts");

@@ -62,7 +62,7 @@ pub use one_kernel::compared as one_kernel_compared;
 pub use packed::PackedInputs;
 pub use precision::Precision;
 pub use predictor::{Engine, PredictorError, PredictorOptions, TorchPredictor};
-pub use self_test::{SelfTest, positions};
+pub use self_test::{Consequence, SelfTest, positions};
 pub use shapes::Shapes;
 pub use stream::{ReadLater, Work, finish as finish_stream, read_back};
 pub use tengen_search::{BatchSpeed, raw_inference};

@@ -14,6 +14,20 @@ pub struct SelfTest {
     pub passed: bool,
     /// The difference and its bound, or the error.
     pub found: String,
+    /// What it means for the device if the comparison failed.
+    pub consequence: Consequence,
+    /// What to do if it failed.
+    pub advice: &'static str,
+}
+
+/// What a failed comparison means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Consequence {
+    /// Networks compute wrong numbers on the device.
+    Wrong,
+    /// Numbers are right, but computed in a slower way.
+    Slow,
 }
 
 impl SelfTest {
@@ -26,7 +40,7 @@ impl SelfTest {
         }
     }
 
-    /// A comparison that passes if the largest difference is at most `bound`.
+    /// A comparison that passes if the largest difference is at most `bound`. If it fails, the device is wrong.
     pub fn of(name: impl Into<String>, difference: Result<f64, String>, bound: f64) -> SelfTest {
         let (passed, found) = match difference {
             Ok(difference) => (
@@ -39,6 +53,24 @@ impl SelfTest {
             name: name.into(),
             passed,
             found,
+            consequence: Consequence::Wrong,
+            advice: "update the GPU's driver, and check that libtorch's CUDA part belongs to this libtorch; until this \
+                     passes, use another --device",
+        }
+    }
+
+    /// The same comparison with its own advice.
+    #[must_use]
+    pub fn advising(self, advice: &'static str) -> SelfTest {
+        SelfTest { advice, ..self }
+    }
+
+    /// The same comparison for something that is not used if it fails, with what to do then.
+    #[must_use]
+    pub fn or_slow(self, advice: &'static str) -> SelfTest {
+        SelfTest {
+            consequence: Consequence::Slow,
+            ..self.advising(advice)
         }
     }
 }

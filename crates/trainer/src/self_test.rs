@@ -13,6 +13,9 @@ use crate::trainer::{Trainer, TrainerError};
 /// Training steps of the comparison.
 const STEPS: usize = 50;
 
+const ADVICE: &str = "train in another format (training.precision) or on another --device; update the GPU's driver, \
+                      and check that libtorch's CUDA part belongs to this libtorch";
+
 /// Compares training on a device in a number format with that on the CPU in fp32: by one gradient, and by the losses of
 /// 50 training steps and then of the averaged weights.
 pub fn self_test(device: DeviceChoice, precision: Precision) -> [SelfTest; 2] {
@@ -30,12 +33,14 @@ pub fn self_test(device: DeviceChoice, precision: Precision) -> [SelfTest; 2] {
             format!("the gradient of a training step in {precision}"),
             on_both(gradient).map(|[expected, found]| distance(&expected, &found)),
             of_gradient,
-        ),
+        )
+        .advising(ADVICE),
         SelfTest::of(
             format!("losses of {STEPS} training steps in {precision}, and of the average"),
             on_both(losses).map(|[expected, found]| largest(&expected, &found)),
             of_losses,
-        ),
+        )
+        .advising(ADVICE),
     ]
 }
 

@@ -66,6 +66,10 @@ fn tune(args: &Args, path: &Path) -> anyhow::Result<()> {
 
 /// What to do after reading the findings.
 fn next(torch: &Torch, comparison: &Comparison) -> String {
+    if comparison.is_right_but_slow() {
+        return "Next: this GPU is right, but slower than it could be; the lines above that failed say what to do."
+            .to_owned();
+    }
     if comparison.failed() > 0 {
         return "Next: do not train on this GPU. Report the lines above that failed, with the GPU and its driver."
             .to_owned();
@@ -96,7 +100,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
     let torch = Torch::measure(args.seconds.unwrap_or(4.0))?;
     let comparison = Comparison::of(args.device.unwrap_or_default());
     let mut advice = machine.advice();
-    advice.extend(torch.advice(comparison.failed() == 0));
+    advice.extend(torch.advice(comparison.failed() == 0 || comparison.is_right_but_slow()));
     advice.extend(tengen_store::orphaned_scratch_folders().iter().map(|orphan| {
         format!(
             "{} holds {} for the store {}, which is not there: if you moved the store, move it back once to publish \

@@ -340,3 +340,16 @@ fn watch(games: u64, counters: &Counters, interrupt: &Interrupt, stop: &AtomicBo
     }
     bar.finish_and_clear();
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sessions_are_given_or_unlike_any_other() {
+        assert_eq!(own_session(Some(7)).expect("given"), 7);
+        let random = |_| own_session(None).expect("random numbers");
+        let sessions: std::collections::BTreeSet<u64> = (0..1000).map(random).collect();
+        assert_eq!(sessions.len(), 1000);
+    }
+}
