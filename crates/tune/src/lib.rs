@@ -3,8 +3,13 @@
 //! Never here: printing, stores, changing a configuration.
 
 mod advice;
+mod plan;
+mod search;
+mod settings;
 mod training;
 mod tuning;
 
+pub use plan::Wanted;
+pub use settings::{Settings, Trial};
 pub use training::TrainingSpeed;
-pub use tuning::{Settings, Trial, Tuning, Wanted};
+pub use tuning::Tuning;
