@@ -1,15 +1,16 @@
 //! The screen of a run: lines for self-play, training and the gate, and a progress bar for the budget. If stderr is not
-//! a terminal that can redraw lines, the same lines are printed every few seconds.
+//! a terminal that can redraw lines, the same lines are printed, at first every ten seconds.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use indicatif::ProgressBar;
 
 use tengen_run::{View, Watch};
+use tengen_terminal::pace::Pace;
 
 use crate::output::{bar, bars, counted, duration, interactive, say, spinner};
-use crate::progress::{Count, PLAIN_EVERY, Step, remove};
+use crate::progress::{Count, Step, remove};
 
 /// Draws each [`View`] on the terminal, or prints it.
 struct Screen {
@@ -20,7 +21,8 @@ struct Screen {
     /// Shown while the store is unreachable.
     waiting: Option<ProgressBar>,
     budget: ProgressBar,
-    printed: Option<Instant>,
+    /// When to print the lines.
+    pace: Pace,
     /// Whether the last printed lines said that the run was waiting.
     printed_waiting: bool,
 }
@@ -43,7 +45,7 @@ impl Screen {
             gpu: None,
             waiting: None,
             budget: bar(1000, "  [{bar:28}] {percent:>3}%  {wide_msg}"),
-            printed: None,
+            pace: Pace::eager(),
             printed_waiting: false,
         }
     }
@@ -101,10 +103,9 @@ impl Screen {
 
     fn print(&mut self, view: &View, left: &str) {
         let is_news = self.printed_waiting != view.waiting.is_some();
-        if !is_news && self.printed.is_some_and(|at| at.elapsed() < PLAIN_EVERY) {
+        if !self.pace.take_due() && !is_news {
             return;
         }
-        self.printed = Some(Instant::now());
         let waiting = match &view.waiting {
             Some(text) => format!("waiting    {text}\n"),
             None if self.printed_waiting => "waiting    done: the store is reachable again\n".to_owned(),

@@ -4,5 +4,6 @@
 
 pub mod interrupt;
 pub mod output;
+pub mod pace;
 mod plain;
 pub mod progress;

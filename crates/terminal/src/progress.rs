@@ -1,16 +1,14 @@
 //! Shows the progress of something that takes a long time: as a line or a bar on a terminal, and otherwise as a line
-//! every ten seconds.
+//! now and then.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use indicatif::ProgressBar;
 
 use tengen_report::thousands;
 
 use crate::output::{bar, bars, interactive, say, spinner};
-
-/// How often to print progress when stderr is not a terminal.
-pub const PLAIN_EVERY: Duration = Duration::from_secs(10);
+use crate::pace::Pace;
 
 /// Removes a line from the terminal and from the shared bars, which would otherwise still count it when they redraw.
 pub fn remove(line: &ProgressBar) {
@@ -22,7 +20,7 @@ pub fn remove(line: &ProgressBar) {
 #[derive(Default)]
 pub struct Step {
     line: Option<ProgressBar>,
-    printed: Option<Instant>,
+    pace: Option<Pace>,
 }
 
 impl Step {
@@ -35,8 +33,7 @@ impl Step {
                 line
             });
             line.set_message(text.to_owned());
-        } else if self.printed.is_none_or(|at| at.elapsed() >= PLAIN_EVERY) {
-            self.printed = Some(Instant::now());
+        } else if self.pace.get_or_insert_with(Pace::eager).take_due() {
             say(text);
         }
     }
@@ -46,7 +43,7 @@ impl Step {
         if let Some(line) = self.line.take() {
             remove(&line);
         }
-        self.printed = None;
+        self.pace = None;
     }
 }
 
@@ -54,7 +51,7 @@ impl Step {
 #[derive(Default)]
 pub struct Count {
     bar: Option<ProgressBar>,
-    printed: Option<Instant>,
+    pace: Option<Pace>,
 }
 
 impl Count {
@@ -64,8 +61,7 @@ impl Count {
             let template = format!("{what} [{{bar:24}}] {{human_pos}}/{{human_len}} {unit}, {{eta}} left");
             let bar = self.bar.get_or_insert_with(|| bar(all, &template));
             bar.set_position(done);
-        } else if self.printed.is_none_or(|at| at.elapsed() >= PLAIN_EVERY) {
-            self.printed = Some(Instant::now());
+        } else if self.pace.get_or_insert_with(Pace::eager).take_due() {
             say(format!("{what}: {} of {} {unit}", thousands(done), thousands(all)));
         }
         if done >= all {
@@ -77,6 +73,6 @@ impl Count {
         if let Some(bar) = self.bar.take() {
             remove(&bar);
         }
-        self.printed = None;
+        self.pace = None;
     }
 }
