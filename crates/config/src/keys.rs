@@ -187,6 +187,18 @@ pub fn put(table: &mut Table, path: &str, value: Value) {
     }
 }
 
+/// Removes a key if it is there.
+pub fn remove(table: &mut Table, path: &str) {
+    match path.split_once('.') {
+        None => drop(table.remove(path)),
+        Some((section, rest)) => {
+            if let Some(Value::Table(inner)) = table.get_mut(section) {
+                remove(inner, rest);
+            }
+        }
+    }
+}
+
 /// The keys that an unknown key may mean: the same name in another section, a name with these initials or this word, or
 /// one with a similar spelling.
 pub fn suggest(unknown: &str) -> Vec<String> {

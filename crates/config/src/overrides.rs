@@ -12,7 +12,8 @@ pub(crate) struct Assignment<'a> {
     /// The argument as the user wrote it.
     text: &'a str,
     key: &'a str,
-    value: Value,
+    /// `None` for the default, as if nothing had set the key.
+    value: Option<Value>,
 }
 
 /// Reads all overrides.
@@ -47,13 +48,16 @@ impl<'a> Assignment<'a> {
         }
     }
 
-    /// Puts the value into the table and reads the whole table again.
+    /// Puts the value into the table, or takes it out, and reads the whole table again.
     ///
     /// # Errors
     /// A usage error that names this override.
     pub(crate) fn apply(&self, table: &mut Table) -> anyhow::Result<RunConfig> {
         self.check_key().map_err(|fault| self.refuse(&fault))?;
-        keys::put(table, self.key, self.value.clone());
+        match &self.value {
+            Some(value) => keys::put(table, self.key, value.clone()),
+            None => keys::remove(table, self.key),
+        }
         fault::read(table).map_err(|fault| self.refuse(&fault))
     }
 
@@ -99,14 +103,19 @@ pub(crate) fn refuse(assignments: &[Assignment], fault: &Fault) -> anyhow::Error
     usage(format!("{}: {fault}", given.join(" ")))
 }
 
+/// The value that takes what a file sets out again.
+const UNSET: &str = "unset";
+
 /// Reads the value as TOML if possible, otherwise as text. Keys that expect text accept everything as text, so names
-/// such as `7` need no quotes.
-fn value_of(key: &str, text: &str) -> Value {
+/// such as `7` need no quotes. For all others, `unset` is no value.
+fn value_of(key: &str, text: &str) -> Option<Value> {
     let parsed = toml::from_str::<Table>(&format!("v = {text}")).ok();
     let parsed = parsed.filter(|table| table.len() == 1);
     let takes_text = matches!(keys::default_of(key), Some(Value::String(_)));
-    match parsed.and_then(|mut table| table.remove("v")) {
+    let value = match parsed.and_then(|mut table| table.remove("v")) {
         Some(value) if value.is_str() || !takes_text => value,
         _ => Value::String(text.to_owned()),
-    }
+    };
+    let is_unset = !takes_text && value.as_str() == Some(UNSET);
+    (!is_unset).then_some(value)
 }

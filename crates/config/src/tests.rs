@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use toml::Table;
+use toml::{Table, Value};
 
 use tengen_rules::Rules;
 
@@ -232,6 +232,24 @@ fn overrides_replace_values() {
     }
     let settled = |rules: &str| RunConfig::load(&path, &["selfplay.end_when_settled=true".into(), rules.into()]);
     assert!(settled("rules=aga").expect("counts area").selfplay.end_when_settled);
+}
+
+#[test]
+fn unset_takes_out_what_the_file_sets() {
+    let load = |file: &str, set: &str| RunConfig::load(&folder().join(file), &[set.to_owned()]);
+    let chance = |set: &str| load("7x7.toml", set).expect("loads").selfplay.komi.least_chance;
+    assert_eq!(chance("selfplay.komi.spread=3"), Some(0.2));
+    assert_eq!(chance("selfplay.komi.least_chance=unset"), None);
+    assert_eq!(chance("selfplay.komi.least_chance=\"unset\""), None);
+    assert_eq!(chance("selfplay.komi.fixed_fair=unset"), Some(0.2), "it was not set");
+    // A key that has a default goes back to it, and text is just text.
+    let reuse = |set: &str| load("9x9.toml", set).expect("loads").loop_config.reuse;
+    let usual = keys::default_of("loop.reuse").and_then(Value::as_float);
+    assert_eq!(Some(reuse("loop.reuse=unset")), usual);
+    assert_ne!(Some(reuse("seed=1")), usual);
+    assert_eq!(load("5x5.toml", "name=unset").expect("loads").name, "unset");
+    let error = load("5x5.toml", "network.blocks=unset").expect_err("it has no default");
+    assert!(format!("{error:#}").contains("network.blocks"), "{error:#}");
 }
 
 #[test]

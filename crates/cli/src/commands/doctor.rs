@@ -39,7 +39,7 @@ pub(crate) struct Args {
     /// Find settings for the run with this configuration
     #[arg(long, value_name = "CONFIG")]
     tune: Option<PathBuf>,
-    /// Override a value of that configuration; may be repeated
+    /// Override a value of that configuration, or take it out with KEY=unset; may be repeated
     #[arg(long = "set", value_name = "KEY=VALUE", requires = "tune")]
     overrides: Vec<String>,
     /// Print one JSON object

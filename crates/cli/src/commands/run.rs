@@ -32,7 +32,7 @@ pub(crate) struct Args {
     /// The run's store: a folder or an address [default: data/runs/NAME, NAME from the config]
     #[arg(long, value_name = "DIR")]
     store: Option<String>,
-    /// Override a config value; may be repeated
+    /// Override a config value, or take it out with KEY=unset; may be repeated
     #[arg(long = "set", value_name = "KEY=VALUE")]
     overrides: Vec<String>,
     /// Local folder for what is not in the store: games waiting while the store is unreachable, and for stores that are

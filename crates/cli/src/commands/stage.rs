@@ -22,7 +22,7 @@ pub(crate) struct StageArgs {
     /// Start or continue the run with this configuration [default: the one in the store]
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Override a value of the configuration file; may be repeated
+    /// Override a value of the configuration file, or take it out with KEY=unset; may be repeated
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub(crate) overrides: Vec<String>,
     /// Local folder for what is not in the store: games waiting while the store is unreachable, and for stores that are

@@ -14,7 +14,7 @@ use crate::output;
 pub(crate) struct Args {
     /// A config file, or a store (a folder or an address) for the configuration that its run started with
     config: String,
-    /// Override a config value; may be repeated
+    /// Override a config value, or take it out with KEY=unset; may be repeated
     #[arg(long = "set", value_name = "KEY=VALUE")]
     overrides: Vec<String>,
     /// Print one JSON object
