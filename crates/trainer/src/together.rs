@@ -86,12 +86,13 @@ impl Trainer {
             .unwrap_or_default()
     }
 
-    /// Performs a step on all ranks and waits for it. If another rank is gone, this one keeps its state from before the
-    /// step.
-    pub(crate) fn step_together(&mut self, batch: &TrainingBatch) -> Result<Losses, TrainerError> {
-        let Some(Together { group, says, .. }) = self.together.clone() else {
-            unreachable!("the trainer has joined a group");
-        };
+    /// Performs a step on all ranks of this group and waits for it. If another rank is gone, this one keeps its state
+    /// from before the step.
+    pub(crate) fn step_together(
+        &mut self,
+        Together { group, says, .. }: Together,
+        batch: &TrainingBatch,
+    ) -> Result<Losses, TrainerError> {
         let statistics = self.network.statistics().copy();
         let done = catching(|| self.change_together(batch, &group, says));
         let failed = |error: LibtorchError| group.failure().map_or(error.into(), TrainerError::Group);

@@ -209,8 +209,8 @@ impl Trainer {
         check(batch, self.network.config().plane_set())?;
         self.threads.apply();
         let samples = (batch.inputs.len() * self.ranks()) as u64;
-        if self.together.is_some() {
-            let losses = self.step_together(batch)?;
+        if let Some(together) = self.together.clone() {
+            let losses = self.step_together(together, batch)?;
             self.step += 1;
             self.samples += samples;
             return finite(losses, self.step).map(Some);
