@@ -129,6 +129,34 @@ fn verify_names_the_damaged_file() {
     );
 }
 
+#[test]
+fn verify_checks_games_that_were_searched_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let (location, _) = store(folder.path());
+    let (again, shard) = store(&folder.path().join("again"));
+    let within = Path::new(&location).join("reanalysis");
+    std::fs::rename(&again, &within).unwrap();
+    let answer = tengen(&["data", "verify", &location]);
+    assert_eq!(answer.code, 0, "{}", answer.stderr);
+    let lines: Vec<&str> = answer.stdout.lines().collect();
+    assert!(lines[1].starts_with("the games that were searched again: checked 2 shards with 6 games"));
+    assert_eq!(lines[2..], ["everything is intact"]);
+    let name = shard.strip_prefix(&again).unwrap();
+    let mut bytes = std::fs::read(within.join(name)).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 4;
+    std::fs::write(within.join(name), bytes).unwrap();
+    let answer = tengen(&["data", "verify", &location, "--json"]);
+    let found = answer.object();
+    assert_eq!(
+        (answer.code, &found["sound"], &found["damaged"]),
+        (1, &false.into(), &serde_json::json!([]))
+    );
+    let path = format!("reanalysis/{}", name.display());
+    assert_eq!(found["reanalysis"]["damaged"][0]["path"], path.as_str());
+    tengen(&["data", "verify", &location]).refuses(1, "bad files: 1");
+}
+
 /// A run store with a window of 10 positions and four generations, each with two shards of three games.
 fn run_store(folder: &Path) -> String {
     let location = folder.join("run").to_str().unwrap().to_owned();
