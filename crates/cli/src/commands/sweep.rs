@@ -27,8 +27,8 @@ use crate::output::{self, say, usage};
   tengen sweep configs/sweeps/visits-5x5.toml
   tengen sweep visits.toml --jobs 2 --out /data/sweeps/visits
 
-A sweep is a TOML file. Keys under `set` are those of configs/all-keys.toml; the value "unset" takes out
-what the base says about a key:
+A sweep is a TOML file. Keys under `set` are those of configs/all-keys.toml; the value "unset"
+takes out what the base says about a key:
 
   name = "visits"
   base = "../5x5.toml"                 # relative to this file

@@ -134,7 +134,7 @@ fn check_reports_which_configurations_are_valid() {
     assert_eq!((good.code, good.stdout.lines().count()), (0, 8), "{}", good.stderr);
     let first = good.stdout.lines().next().unwrap();
     assert!(
-        first.contains("5x5.toml: ok, name 5x5, boards 5x5, network b2c64nbt, id "),
+        first.contains("5x5.toml: ok, name 5x5, boards 5x5, network b2c32nbt, id "),
         "{first}"
     );
 
@@ -159,7 +159,7 @@ fn check_reports_which_configurations_are_valid() {
     let configs = &json.object()["configs"];
     assert_eq!((&configs[0]["ok"], &configs[1]["ok"]), (&false.into(), &true.into()));
     assert!(configs[0]["error"].as_str().unwrap().contains("line 1"));
-    assert_eq!(configs[1]["network"], "b2c64nbt");
+    assert_eq!(configs[1]["network"], "b2c32nbt");
     tengen(&["config", "check"]).refuses(2, "CONFIG");
 }
 
