@@ -137,22 +137,31 @@ fn compare(width: usize, height: usize, seeds: u64, plies: usize) -> (u64, u64) 
     (compared, left_out)
 }
 
+fn answers_are_those_of_a_plain_search(width: usize, height: usize, seeds: u64, plies: usize) {
+    let (compared, left_out) = compare(width, height, seeds, plies);
+    assert!(
+        compared > left_out,
+        "{width}x{height}: {compared} compared, {left_out} left out"
+    );
+}
+
+// One test for each of the boards that take long, so that they run side by side.
+
 #[test]
-fn answers_are_those_of_a_plain_search() {
-    for (width, height, seeds, plies) in [
-        (2, 2, 2500, 14),
-        (1, 4, 2500, 14),
-        (1, 5, 1500, 14),
-        (1, 6, 1000, 20),
-        (2, 3, 2500, 24),
-        (3, 3, 700, 60),
-    ] {
-        let (compared, left_out) = compare(width, height, seeds, plies);
-        assert!(
-            compared > left_out,
-            "{width}x{height}: {compared} compared, {left_out} left out"
-        );
+fn answers_on_up_to_six_points_are_those_of_a_plain_search() {
+    for (width, height, seeds, plies) in [(2, 2, 2500, 14), (1, 4, 2500, 14), (1, 5, 1500, 14), (1, 6, 1000, 20)] {
+        answers_are_those_of_a_plain_search(width, height, seeds, plies);
     }
+}
+
+#[test]
+fn answers_on_2x3_are_those_of_a_plain_search() {
+    answers_are_those_of_a_plain_search(2, 3, 2500, 24);
+}
+
+#[test]
+fn answers_on_3x3_are_those_of_a_plain_search() {
+    answers_are_those_of_a_plain_search(3, 3, 700, 60);
 }
 
 #[test]
