@@ -402,11 +402,15 @@ fn stopped_stages_print_what_they_have_done() {
     assert!(done["champion"].is_string());
 }
 
-/// Whether a process has installed its handler for SIGINT.
+/// Whether a process has installed its handlers for SIGHUP, SIGINT, and SIGTERM.
 fn listens(child: &Child) -> bool {
+    let all = [Signal::HUP, Signal::INT, Signal::TERM]
+        .map(|signal| 1 << (signal.as_raw() - 1))
+        .iter()
+        .sum::<u64>();
     let status = std::fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap_or_default();
     let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
-    caught.is_some_and(|mask| u64::from_str_radix(mask.trim(), 16).is_ok_and(|mask| mask & 2 != 0))
+    caught.is_some_and(|mask| u64::from_str_radix(mask.trim(), 16).is_ok_and(|mask| mask & all == all))
 }
 
 /// The second signal arrives while libtorch is computing in several threads.
