@@ -28,6 +28,9 @@ pub struct LoopConfig {
     pub grow: Vec<(u64, String)>,
     /// Which mirror image of a position is trained on: `canonical` (the one the search evaluates) or `random`.
     pub symmetry: SymmetryMode,
+    /// The share of the budget from which training uses the canonical image alone, whatever `symmetry` says; 1 means
+    /// never. A small network learns faster from all images, and ends stronger if it has to know only one of them.
+    pub canonical_from: f64,
     /// Training starts once the store has this many positions.
     pub start_positions: u64,
     /// Samples trained on per new position, including those of cheap searches and of openings (random plies, forks, and
@@ -79,6 +82,7 @@ impl Default for LoopConfig {
             stalled_visits: 0,
             grow: Vec::new(),
             symmetry: SymmetryMode::Canonical,
+            canonical_from: 1.0,
             start_positions: 2000,
             reuse: 2.0,
             held_out: 0.05,
@@ -100,11 +104,20 @@ impl Default for LoopConfig {
 }
 
 impl LoopConfig {
+    /// Which mirror image of a position is trained on when this share of the budget is spent.
+    pub fn symmetry_at(&self, spent: f64) -> SymmetryMode {
+        if self.canonical_from < 1.0 && spent >= self.canonical_from {
+            return SymmetryMode::Canonical;
+        }
+        self.symmetry
+    }
+
     /// Checks every setting's range.
     pub(crate) fn validate(&self) -> Result<(), SettingError> {
         self.workers.check("loop.workers", 0..=4096)?;
         self.groups_per_worker.check("loop.groups_per_worker", 1..=1024)?;
         self.check_later_visits()?;
+        check_setting("loop.canonical_from", self.canonical_from, 0.0..=1.0)?;
         check_setting("loop.reuse", self.reuse, above(0.0, 1e6))?;
         check_setting("loop.held_out", self.held_out, 0.0..=0.5)?;
         check_setting("loop.validate_every_steps", self.validate_every_steps, 1..)?;

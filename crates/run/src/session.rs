@@ -73,6 +73,11 @@ pub fn work(run: &Opened) -> anyhow::Result<bool> {
              fall; selfplay.later_noise goes by positions",
         );
     }
+    if run.config.loop_config.canonical_from < 1.0 && !run.config.budget.is_limited() {
+        run.watch.say(
+            "warning: loop.canonical_from is a share of the budget, but no limit in [budget] is set, so it has no effect",
+        );
+    }
     let clock = Clock::start(before, on_gpu);
     let metrics = Metrics::of(&run.store, &run.folder()?)?;
     let generation = run.store.models().list()?.last().map_or(0, |model| model.generation());

@@ -259,7 +259,7 @@ impl Training {
             Some(ranks) => ranks.part(self.config.training.batch),
             None => 0..self.config.training.batch,
         };
-        let symmetry = self.config.loop_config.symmetry;
+        let symmetry = self.config.loop_config.symmetry_at(spent);
         let old = match &self.refreshed {
             Some(refreshed) => refreshed.draw(part.len(), rng::fold(seed, &[1]), symmetry),
             None => Vec::new(),
@@ -309,10 +309,11 @@ impl Training {
             return Ok(None);
         }
         self.wait()?;
-        let settings = &self.config.loop_config;
+        // The image of the end of the run, from the beginning, so that the losses can be compared.
+        let symmetry = self.config.loop_config.symmetry_at(1.0);
         let seed = |of| rng::fold(self.config.seed, &[step, of]);
-        let held_out = self.source.draw_held_out(SAMPLES, seed(1), settings.symmetry);
-        let window = self.source.draw_samples(SAMPLES, seed(2), settings.symmetry);
+        let held_out = self.source.draw_held_out(SAMPLES, seed(1), symmetry);
+        let window = self.source.draw_samples(SAMPLES, seed(2), symmetry);
         let Some((held_out, window)) = held_out.zip(window) else {
             return Ok(None);
         };
@@ -321,7 +322,7 @@ impl Training {
             .filter(|board| board.is_played_at(self.positions))
             .filter_map(|board| board.size.parse().ok())
             .collect();
-        let random = self.random.draw(&played, RANDOM_SAMPLES, seed(3), settings.symmetry);
+        let random = self.random.draw(&played, RANDOM_SAMPLES, seed(3), symmetry);
         let random = match random.is_empty() {
             true => f64::NAN,
             false => self.trainer.validate(&self.trainer.batch(&random))?.brier,

@@ -15,7 +15,7 @@ use tengen_testing::random_games;
 use tengen_trainer::Trainer;
 
 /// A tiny network on 3x3 that trains on one thread.
-fn config(boards: &str) -> RunConfig {
+fn config(boards: &str, more: &[&str]) -> RunConfig {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../configs/5x5.toml");
     let boards = format!("selfplay.boards=[{boards}]");
     let settings = [
@@ -28,20 +28,23 @@ fn config(boards: &str) -> RunConfig {
         "loop.start_positions=1",
         "window.base_positions=200",
     ];
-    RunConfig::load(&path, &settings.map(str::to_owned)).unwrap()
+    let settings: Vec<String> = settings.iter().chain(more).map(|set| (*set).to_owned()).collect();
+    RunConfig::load(&path, &settings).unwrap()
 }
+
+const SMALL: &str = "{size=\"3x3\"}";
 
 fn open(folder: &TempDir) -> Opened {
-    open_with(folder, "{size=\"3x3\"}")
+    open_with(folder, &config(SMALL, &[]))
 }
 
-fn open_with(folder: &TempDir, boards: &str) -> Opened {
+fn open_with(folder: &TempDir, config: &RunConfig) -> Opened {
     let location = folder.path().join("store").display().to_string();
     let setup = Setup {
         scratch: Some(folder.path().to_owned()),
         ..Setup::default()
     };
-    Opened::open(&config(boards), &location, &setup).unwrap()
+    Opened::open(config, &location, &setup).unwrap()
 }
 
 /// Publishes shards of four games each.
@@ -108,13 +111,46 @@ fn offered_games_teach_what_games_taken_in_teach() {
     assert_eq!(resumed.window_positions(), waiting.window_positions());
 }
 
+/// What the steps of a new run teach that trains on the games of 12 shards, with these settings.
+fn lessons(more: &[&str]) -> Vec<String> {
+    let folder = TempDir::new().unwrap();
+    let run = open_with(&folder, &config(SMALL, more));
+    publish(&run.store, 12);
+    let (mut training, _) = Training::resume(&run).unwrap();
+    (0..STEPS).map(|_| step(&mut training)).collect()
+}
+
+/// The steps of these runs.
+const STEPS: usize = 8;
+
+#[test]
+fn from_a_share_of_the_budget_on_only_the_canonical_image_is_trained_on() {
+    let budget = format!("budget.steps={STEPS}");
+    let with = |symmetry, from| lessons(&[&budget, symmetry, from]);
+    let (canonical, random) = ("loop.symmetry=canonical", "loop.symmetry=random");
+    let any_image = with(random, "loop.canonical_from=1");
+    let one_image = with(canonical, "loop.canonical_from=1");
+    assert_ne!(any_image[0], one_image[0]);
+    assert_eq!(with(random, "loop.canonical_from=0"), one_image);
+    let both = with(random, "loop.canonical_from=0.5");
+    let half = STEPS / 2;
+    assert_eq!(both[..half], any_image[..half]);
+    assert_ne!(both[half], any_image[half]);
+    // Without a budget, no share of it is ever spent.
+    let endless = [
+        "budget.minutes=0",
+        "training.schedule=constant",
+        random,
+        "loop.canonical_from=0.5",
+    ];
+    assert_eq!(lessons(&endless)[..=half], any_image[..=half]);
+}
+
 #[test]
 fn fair_komi_is_what_the_newest_weights_expect_of_boards_that_are_played() {
     let folder = TempDir::new().unwrap();
-    let run = open_with(
-        &folder,
-        "{size=\"3x3\"},{size=\"4x4\",until=1000000},{size=\"5x5\",until=1}",
-    );
+    let boards = "{size=\"3x3\"},{size=\"4x4\",until=1000000},{size=\"5x5\",until=1}";
+    let run = open_with(&folder, &config(boards, &[]));
     let [small, middle, large] = [3, 4, 5].map(|side| Size::square(side).unwrap());
     let (mut training, _) = Training::resume(&run).unwrap();
     training.weights().unwrap();
@@ -144,7 +180,7 @@ fn fair_komi_is_what_the_newest_weights_expect_of_boards_that_are_played() {
     resumed.weights().unwrap();
     assert_eq!(resumed.fair_komi(), &expected);
     // What the network said about a board stays when no more games are played there.
-    let run = open_with(&folder, "{size=\"3x3\"},{size=\"4x4\",until=2}");
+    let run = open_with(&folder, &config("{size=\"3x3\"},{size=\"4x4\",until=2}", &[]));
     let (mut later, _) = Training::resume(&run).unwrap();
     later.weights().unwrap();
     let stated = model.info.fair_komi(middle).map(|komi| f64::from(komi.points()));

@@ -95,7 +95,7 @@ fn one(
     source: &SampleSource,
     config: &RunConfig,
 ) -> Result<Option<HeldOut>, TrainerError> {
-    let (seed, symmetry) = (fold(config.seed, &[u64::MAX]), config.loop_config.symmetry);
+    let (seed, symmetry) = (fold(config.seed, &[u64::MAX]), config.loop_config.symmetry_at(1.0));
     let samples = match of {
         Of::HeldOut => source.draw_held_out(SAMPLES, seed, symmetry),
         Of::Trained => source.draw_samples(SAMPLES, seed, symmetry),

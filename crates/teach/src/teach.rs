@@ -252,7 +252,11 @@ fn train_ahead(trainer: &mut Trainer, material: &Material, config: &RunConfig) -
     let seed = Material::seed(config, trainer.steps());
     let samples = material
         .mixture
-        .draw(config.training.batch, seed, config.loop_config.symmetry)
+        .draw(
+            config.training.batch,
+            seed,
+            config.loop_config.symmetry_at(trainer.budget_spent()),
+        )
         .context("the games have no positions to train on")?;
     let batch = trainer.batch(&samples);
     Ok(trainer.advance(&batch)?)
