@@ -75,7 +75,8 @@ pub fn work(run: &Opened) -> anyhow::Result<bool> {
     }
     if run.config.loop_config.canonical_from < 1.0 && !run.config.budget.is_limited() {
         run.watch.say(
-            "warning: loop.canonical_from is a share of the budget, but no limit in [budget] is set, so it has no effect",
+            "warning: loop.canonical_from is a share of the budget, but no limit in [budget] is set, so it has no \
+             effect",
         );
     }
     let clock = Clock::start(before, on_gpu);
