@@ -24,6 +24,15 @@ const OPPONENTS: [&str; 2] = ["mcts,playouts=1000", "random"];
 /// The share of games that must confirm the theory against opponents this weak.
 const SHARE: f64 = 0.95;
 
+/// The same for games of a player against itself, in which both sides know where the other errs.
+const SHARE_AGAINST_ITSELF: f64 = 0.9;
+
+/// Visits per move in games of a player against itself, unless it names others.
+const VISITS_AGAINST_ITSELF: u32 = 200;
+
+/// The temperature of such games, which keeps them from being the same game over and over.
+const TEMPERATURE_AGAINST_ITSELF: f32 = 0.2;
+
 /// One theoretical result and the player's answer.
 #[derive(Clone, Debug, Serialize)]
 pub struct Check {
@@ -95,7 +104,7 @@ pub struct Exam<'a> {
     pub model: &'a PlayerSpec,
     /// Makes that player and its opponents.
     pub players: &'a MakeAnyPlayer<'a>,
-    /// Games against each player without a network.
+    /// Games against each player without a network and, at each komi, against itself.
     pub games: usize,
     /// Determines all games.
     pub seed: u64,
@@ -123,8 +132,9 @@ pub fn five_by_five(exam: &Exam<'_>) -> anyhow::Result<Report> {
 /// What counts as a success against players without a network, as text, and the number of such games.
 type Success = (&'static str, fn(&MatchResult) -> usize);
 
-/// Checks a player against what is believed about 7x7: the first move, the value at komi 8.5 and 9.5, and wins as Black
-/// at komi 8.5 against two players without a network.
+/// Checks a player against what is believed about 7x7: the first move, the value at komi 8.5 and 9.5, wins as Black at
+/// komi 8.5 against two players without a network, and games against itself, which Black must win at komi 8.5 and White
+/// at komi 9.5.
 pub fn seven_by_seven(exam: &Exam<'_>) -> anyhow::Result<Report> {
     let theory = Theory {
         side: 7,
@@ -136,6 +146,7 @@ pub fn seven_by_seven(exam: &Exam<'_>) -> anyhow::Result<Report> {
     let won = |result: &MatchResult| result.a_total.wins as usize;
     let checks = exam.against_opponents(&theory, ("wins as Black at komi 8.5", won))?;
     report.checks.extend(checks);
+    report.checks.extend(exam.against_itself(&theory)?);
     Ok(report)
 }
 
@@ -245,19 +256,54 @@ impl Exam<'_> {
     /// The model as Black against each player without a network.
     fn against_opponents(&self, theory: &Theory, (success, count): Success) -> anyhow::Result<Vec<Check>> {
         let check = |opponent: &&str| {
-            let result = self.as_black(theory, opponent)?;
+            let pairing = Pairing {
+                komi: theory.komi(true),
+                black: self.model,
+                white: &opponent.parse()?,
+                games: format!("against {opponent}"),
+            };
+            let result = self.play(theory, &pairing)?;
             let played = result.games + result.unfinished;
             let question = format!("{success} against {opponent}");
-            Ok(share_check(&question, count(&result), played))
+            Ok(share_check(&question, (count(&result), played), SHARE))
         };
         OPPONENTS.iter().map(check).collect()
     }
 
-    /// A match with the model as Black, at the komi half a point below the board's value.
-    fn as_black(&self, theory: &Theory, opponent: &str) -> anyhow::Result<MatchResult> {
+    /// The model against itself at both komi values.
+    fn against_itself(&self, theory: &Theory) -> anyhow::Result<Vec<Check>> {
+        let mut model = self.model.clone();
+        let mut how = String::new();
+        if searches(&model) {
+            let visits = model.options.visits.get_or_insert(VISITS_AGAINST_ITSELF);
+            how = format!(" with {visits} visits");
+            model.options.temperature.get_or_insert(TEMPERATURE_AGAINST_ITSELF);
+        }
+        let check = |black_wins| {
+            let komi = theory.komi(black_wins);
+            let pairing = Pairing {
+                komi,
+                black: &model,
+                white: &model,
+                games: format!("against itself at komi {komi}"),
+            };
+            let result = self.play(theory, &pairing)?;
+            let (winner, won) = match black_wins {
+                true => ("Black", result.a_total.wins),
+                false => ("White", result.a_total.losses),
+            };
+            let question = format!("wins of {winner} against itself at komi {komi}{how}");
+            let played = result.games + result.unfinished;
+            Ok(share_check(&question, (won as usize, played), SHARE_AGAINST_ITSELF))
+        };
+        [true, false].into_iter().map(check).collect()
+    }
+
+    /// A match in which every game begins on the empty board.
+    fn play(&self, theory: &Theory, pairing: &Pairing<'_>) -> anyhow::Result<MatchResult> {
         let config = MatchConfig {
             size: theory.size()?,
-            komi: theory.komi(true),
+            komi: pairing.komi,
             games: self.games,
             openings: Openings::default(),
             a_color: AColor::Black,
@@ -269,11 +315,11 @@ impl Exam<'_> {
             config_id: "theory".to_owned(),
             start_time_ms: 0,
         };
-        let (mut model, mut other) = ((self.players)(self.model)?, (self.players)(&opponent.parse()?)?);
-        let tell = |done: usize| (self.progress)(&format!("{done} of {} games against {opponent}", self.games));
+        let (mut black, mut white) = ((self.players)(pairing.black)?, (self.players)(pairing.white)?);
+        let tell = |done: usize| (self.progress)(&format!("{done} of {} games {}", self.games, pairing.games));
         tell(0);
         let mut done = 0;
-        let result = run_match(&config, &mut *model, &mut *other, &context, &mut |event| {
+        let result = run_match(&config, &mut *black, &mut *white, &context, &mut |event| {
             if matches!(event, MatchEvent::GameFinished { .. }) {
                 done += 1;
                 tell(done);
@@ -282,6 +328,15 @@ impl Exam<'_> {
         })?;
         Ok(result)
     }
+}
+
+/// The players of a match and their komi.
+struct Pairing<'a> {
+    komi: Komi,
+    black: &'a PlayerSpec,
+    white: &'a PlayerSpec,
+    /// Which games these are, for the progress message, such as `against random`.
+    games: String,
 }
 
 /// The sign of the value at one komi; `None` if the player reports no value.
@@ -397,9 +452,9 @@ pub(crate) fn ask(player: &mut dyn Player, questions: &[Question<'_>], seed: u64
     answers.into_iter().map(choice).collect()
 }
 
-/// Whether enough games confirm the theory.
-fn share_check(question: &str, found: usize, games: usize) -> Check {
-    let needed = (SHARE * games as f64).ceil() as usize;
+/// Whether this share of the games confirms the theory.
+fn share_check(question: &str, (found, games): (usize, usize), share: f64) -> Check {
+    let needed = (share * games as f64).ceil() as usize;
     Check {
         question: question.to_owned(),
         expected: format!("at least {needed} of {games}"),
@@ -443,9 +498,35 @@ mod tests {
     }
 
     #[test]
+    fn against_itself_the_side_that_theory_names_must_win() {
+        let players = |spec: &PlayerSpec| Ok(build_player(spec, &mut NoModels)?);
+        let model = "mcts,playouts=200".parse().unwrap();
+        let exam = Exam {
+            model: &model,
+            players: &players,
+            games: 4,
+            seed: 1,
+            progress: &|_| {},
+        };
+        // Both komi values are on the same side of the margin that best play ends with.
+        let both = |side, value| {
+            let theory = Theory {
+                side,
+                value,
+                first_move: "none",
+                proved: false,
+            };
+            let checks = exam.against_itself(&theory).unwrap();
+            checks.iter().map(|check| check.passed).collect::<Vec<_>>()
+        };
+        assert_eq!(both(3, 8), [true, false], "Black takes the whole 3x3 board");
+        assert_eq!(both(2, 3), [false, true], "2x2 is worth 1 point");
+    }
+
+    #[test]
     fn the_required_share_is_rounded_up() {
-        assert!(share_check("x", 95, 100).passed);
-        assert!(!share_check("x", 94, 100).passed);
-        assert!(!share_check("x", 3, 4).passed);
+        assert!(share_check("x", (95, 100), 0.95).passed);
+        assert!(!share_check("x", (94, 100), 0.95).passed);
+        assert!(!share_check("x", (3, 4), 0.95).passed);
     }
 }

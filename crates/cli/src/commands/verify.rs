@@ -23,8 +23,9 @@ use positions::Source;
 /// 5x5 is solved: Black's first move C3 takes the whole board. The checks are the first move at komi 24.5, the sign of
 /// the value at komi 24.5 and 25.5, +25 against every first reply with the same network as White, and +25 as Black
 /// against two players without a network. 7x7 is believed, but not proved, to be worth +9; the checks are the first
-/// move, the signs at komi 8.5 and 9.5, and wins as Black. Prints every question with both answers and exits with 1 if
-/// the model contradicts theory.
+/// move, the signs at komi 8.5 and 9.5, wins as Black against the same two players, and games against itself with 200
+/// visits (or visits=N) and temperature=0.2, which Black must win at komi 8.5 and White at komi 9.5. Prints every
+/// question with both answers and exits with 1 if the model contradicts theory.
 ///
 /// With --positions, the questions are the positions of a file: rows of `tengen data solve` or `tengen data export
 /// --what positions` (Parquet), or SGF nodes with V (score after komi, positive for Black), GB, GW, DM (who wins), or
@@ -43,7 +44,7 @@ use positions::Source;
       --results --plies 50..75
 
 --model takes a PLAYER as in `tengen match`; without ,visits=N it searches
-64 visits per move.")]
+64 visits per move, and 200 in games against itself.")]
 pub(crate) struct Args {
     /// The player to check
     #[arg(long, value_name = "PLAYER", value_parser = arguments::player)]
@@ -60,7 +61,7 @@ pub(crate) struct Args {
     /// With --results, only the positions before which so many turns were taken, the last number not included
     #[arg(long, value_name = "FROM..TO", requires = "results", value_parser = arguments::plies)]
     plies: Option<Range<usize>>,
-    /// Games against each player without a network
+    /// Games of each check that needs games, except those after every reply
     #[arg(long, default_value_t = 100, value_parser = arguments::count, value_name = "N")]
     games: u32,
     /// Seed of the games
