@@ -126,6 +126,30 @@ impl InputBatch {
         self.append_rows(other, rows);
     }
 
+    /// Replaces all samples with those of another batch whose boards have this size, on a canvas of this size.
+    pub fn copy_boards(&mut self, other: &InputBatch, size: Size) {
+        self.reset(size);
+        self.plane_set = other.plane_set;
+        let planes = other.planes();
+        for row in other.rows_of(size) {
+            for plane in planes.index_axis(Axis(0), row).outer_iter() {
+                let words = cut_out(plane.to_slice().expect(C_ORDER), other.canvas, size);
+                self.planes.extend_from_slice(&words[..self.words_per_plane]);
+            }
+            self.sizes.push(size);
+            self.globals
+                .extend_from_slice(&other.globals[row * GLOBALS..][..GLOBALS]);
+            self.komi.push(other.komi[row]);
+            self.trails.extend(other.trails.get(row).cloned());
+        }
+    }
+
+    /// The rows of the samples whose boards have this size, in ascending order.
+    pub fn rows_of(&self, size: Size) -> impl Iterator<Item = usize> {
+        let sizes = self.sizes.iter().enumerate();
+        sizes.filter(move |&(_, &other)| other == size).map(|(row, _)| row)
+    }
+
     /// Appends all samples of another batch.
     ///
     /// # Panics
@@ -305,6 +329,35 @@ fn relocated(plane: &PointSet, size: Size, canvas: Size) -> PointSet {
         words[index >> 6] |= 1 << (index & 63);
     }
     PointSet::from_words(words)
+}
+
+/// The inverse of [`relocated`] for the words of one plane.
+fn cut_out(plane: &[u64], canvas: Size, size: Size) -> [u64; 6] {
+    let mut words = [0; 6];
+    for row in 0..size.height() {
+        let bits = read_bits(plane, row * canvas.width(), size.width());
+        write_bits(&mut words, row * size.width(), bits);
+    }
+    words
+}
+
+/// `count` bits from `first` on, fewer than 64.
+fn read_bits(words: &[u64], first: usize, count: usize) -> u64 {
+    let (word, shift) = (first >> 6, first & 63);
+    let mut bits = words[word] >> shift;
+    if shift + count > 64 {
+        bits |= words[word + 1] << (64 - shift);
+    }
+    bits & ((1 << count) - 1)
+}
+
+/// Sets the bits from `first` on that are set in `bits`.
+fn write_bits(words: &mut [u64], first: usize, bits: u64) {
+    let (word, shift) = (first >> 6, first & 63);
+    words[word] |= bits << shift;
+    if shift > 0 && bits >> (64 - shift) != 0 {
+        words[word + 1] |= bits >> (64 - shift);
+    }
 }
 
 /// Writes one float of 0 or 1 per bit.

@@ -186,6 +186,39 @@ fn pass_alive_areas_add_two_planes() {
     assert_eq!(base.planes(), batch.planes().slice(s![.., ..8, ..]));
 }
 
+/// On the canvas of 13x9, the planes take two words, and rows of 5 and of 13 points cross from one into the other.
+#[test]
+fn boards_of_one_size_are_cut_out_of_a_batch() {
+    let canvas = Size::new(13, 9).unwrap();
+    let sizes = ["5x9", "13x9", "2x2", "5x9", "13x7"].map(|size| size.parse::<Size>().unwrap());
+    for plane_set in [PlaneSet::default(), PlaneSet::ALL] {
+        let mut whole = InputBatch::with_planes(canvas, plane_set);
+        let mut alone: Vec<_> = sizes
+            .iter()
+            .map(|&size| InputBatch::with_planes(size, plane_set))
+            .collect();
+        let mut random = Random::new(7);
+        for &size in &sizes {
+            let mut position = Position::new(size);
+            while position.ply() < size.area() && !position.is_over() {
+                position.play(random_move(&position, &mut random, 100));
+            }
+            let features = Features::of(&position, komi("0.5"));
+            whole.push(&features);
+            let same_size = alone.iter_mut().filter(|batch| batch.canvas() == size);
+            same_size.for_each(|batch| batch.push(&features));
+        }
+        let mut cut = InputBatch::new(canvas);
+        for (&size, expected) in sizes.iter().zip(&alone) {
+            cut.copy_boards(&whole, size);
+            assert_eq!(&cut, expected, "{size}");
+        }
+        assert_eq!(whole.rows_of(sizes[0]).collect::<Vec<_>>(), [0, 3]);
+        cut.copy_boards(&whole, Size::square(3).unwrap());
+        assert!(cut.is_empty());
+    }
+}
+
 #[test]
 fn batches_place_small_boards_in_the_corner() {
     for plane_set in [PlaneSet::default(), PlaneSet::ALL] {

@@ -20,6 +20,7 @@
 //! and crates for single computations, such as `tengen-winograd`, use libtorch.
 
 mod attention;
+mod by_size;
 mod catching;
 mod device;
 mod folded;

@@ -1,5 +1,7 @@
 //! The search's view of the network: a predictor that owns folded weights on one device.
 
+use std::collections::BTreeMap;
+
 use tch::Device;
 
 use tengen_encoding::InputBatch;
@@ -7,6 +9,7 @@ use tengen_model::Weights;
 use tengen_rules::Size;
 use tengen_search::{PredictError, Predictions, Predictor};
 
+use crate::by_size::BySize;
 use crate::catching::{LibtorchError, catching};
 use crate::device::{DeviceChoice, DeviceError, ThreadLimit};
 use crate::folded::{FoldedLayers, Method, fold, overwrite};
@@ -72,14 +75,21 @@ pub struct TorchPredictor {
     /// Dropped before the layers that they refer to.
     recordings: Shapes<Recorded>,
     layers: FoldedLayers,
+    /// The same layers, packed for boards of other sizes that were predicted before.
+    packed: BTreeMap<Size, FoldedLayers>,
     heads: FusedHeads,
     threads: ThreadLimit,
     /// The last padded batch, for a GPU.
     padded: InputBatch,
+    /// Parts of the last batch with boards of several sizes, for a CPU.
+    by_size: BySize,
 }
 
 /// The smallest batch that a GPU predicts, after padding.
 const SMALLEST_BUCKET: usize = 16;
+
+/// The number of board sizes for which layers stay packed.
+const SIZES_KEPT: usize = 8;
 
 impl TorchPredictor {
     /// A predictor with these weights.
@@ -117,9 +127,11 @@ impl TorchPredictor {
             method,
             recordings: Shapes::default(),
             layers,
+            packed: BTreeMap::new(),
             heads,
             threads,
             padded: InputBatch::new(usual_canvas),
+            by_size: BySize::new(),
         })
     }
 
@@ -142,6 +154,7 @@ impl TorchPredictor {
         } else {
             self.recordings = Shapes::default();
             self.layers = layers;
+            self.packed.clear();
         }
         self.heads = FusedHeads::new(weights);
         self.weights = weights.clone();
@@ -168,6 +181,19 @@ impl TorchPredictor {
         self.recordings.has_recordings()
     }
 
+    /// Computes the predictions for a batch on the CPU.
+    fn fill_on_cpu(&mut self, inputs: &InputBatch, out: &mut Predictions) -> Result<(), PredictError> {
+        if inputs.uniform() || !matches!(self.method, Method::Fused(_)) {
+            self.prepare(inputs.canvas())?;
+            let tensors = || NetworkInputs::new(inputs, self.device, self.options.precision);
+            return Ok(catching(|| self.fill(inputs, &tensors(), out))??);
+        }
+        let mut by_size = std::mem::replace(&mut self.by_size, BySize::new());
+        let filled = by_size.predict(inputs, out, |boards, predictions| self.fill_on_cpu(boards, predictions));
+        self.by_size = by_size;
+        filled
+    }
+
     /// Computes the predictions for a batch, whose form on the device is `tensors`.
     fn fill(&self, inputs: &InputBatch, tensors: &NetworkInputs, out: &mut Predictions) -> Result<(), LibtorchError> {
         if inputs.uniform() && matches!(self.method, Method::Fused(_)) {
@@ -189,17 +215,47 @@ impl TorchPredictor {
         Ok(())
     }
 
-    /// Prepares the calling thread and, for a new board size, the packed weights.
+    /// Computes the predictions for a batch on a GPU.
+    fn fill_on_gpu(&mut self, inputs: &InputBatch, out: &mut Predictions) -> Result<(), PredictError> {
+        self.threads.apply();
+        let (device, precision) = (self.device, self.options.precision);
+        catching(|| {
+            self.padded.pad(inputs, bucket(inputs.len()));
+            let (padded, layers) = (&self.padded, &self.layers);
+            let channels = Channels::for_prediction(device, precision);
+            let record = |other: Option<&_>| Recorded::new(layers, padded, device, (precision, channels), other);
+            match self.recordings.recorded(padded, record) {
+                Some(recorded) => recorded.predict(padded, out),
+                None => self.fill(
+                    padded,
+                    &NetworkInputs::from_bits(padded, device, precision, channels),
+                    out,
+                ),
+            }
+        })??;
+        Ok(())
+    }
+
+    /// Prepares the calling thread and, for another board size, the packed weights.
     fn prepare(&mut self, canvas: Size) -> Result<(), PredictError> {
         self.threads.apply();
-        if let Method::Fused(packed) = self.method
-            && packed != canvas
-        {
-            self.method = Method::Fused(canvas);
-            let weights = self.weights.clone();
-            self.set_weights(&weights)
-                .map_err(|error| PredictError::Failed(error.to_string()))?;
+        let Method::Fused(last) = self.method else {
+            return Ok(());
+        };
+        if last == canvas {
+            return Ok(());
         }
+        let method = Method::Fused(canvas);
+        let layers = match self.packed.remove(&canvas) {
+            Some(layers) => layers,
+            None => folded(&self.weights, self.device, self.options.precision, method)
+                .map_err(|error| PredictError::Failed(error.to_string()))?,
+        };
+        if self.packed.len() >= SIZES_KEPT {
+            self.packed.clear();
+        }
+        self.packed.insert(last, std::mem::replace(&mut self.layers, layers));
+        self.method = method;
         Ok(())
     }
 }
@@ -217,26 +273,11 @@ impl Predictor for TorchPredictor {
             return Ok(());
         }
         let _inference = InferenceGuard::new();
-        self.prepare(inputs.canvas())?;
         out.reset_ownership(inputs.canvas());
-        let (device, precision) = (self.device, self.options.precision);
-        catching(|| {
-            if device == Device::Cpu {
-                return self.fill(inputs, &NetworkInputs::new(inputs, device, precision), out);
-            }
-            self.padded.pad(inputs, bucket(inputs.len()));
-            let (padded, layers) = (&self.padded, &self.layers);
-            let channels = Channels::for_prediction(device, precision);
-            let record = |other: Option<&_>| Recorded::new(layers, padded, device, (precision, channels), other);
-            match self.recordings.recorded(padded, record) {
-                Some(recorded) => recorded.predict(padded, out),
-                None => self.fill(
-                    padded,
-                    &NetworkInputs::from_bits(padded, device, precision, channels),
-                    out,
-                ),
-            }
-        })??;
+        match self.device {
+            Device::Cpu => self.fill_on_cpu(inputs, out)?,
+            _ => self.fill_on_gpu(inputs, out)?,
+        }
         if !inputs.uniform() {
             out.policy_logits.map_inplace(forbid_off_board);
         }

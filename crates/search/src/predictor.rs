@@ -198,6 +198,43 @@ impl Predictions {
         }
     }
 
+    /// Overwrites rows of a batch on `canvas` with predictions for boards of one size in its top left corner. The
+    /// logits of all other points become negative infinity, and their ownership 0.
+    ///
+    /// # Panics
+    /// If the boards do not fit on the canvas, or there are not as many rows.
+    pub fn write_boards(
+        &mut self,
+        (rows, canvas): (impl Iterator<Item = usize>, Size),
+        (boards, size): (&Predictions, Size),
+    ) {
+        let mut written = 0;
+        for (board, row) in rows.enumerate() {
+            let (mut logits, from) = (self.policy_logits.row_mut(row), boards.policy_logits.row(board));
+            logits.fill(f32::NEG_INFINITY);
+            logits[canvas.area()] = from[size.area()];
+            for y in 0..size.height() {
+                let to = y * canvas.width();
+                let (first, end) = (y * size.width(), (y + 1) * size.width());
+                logits
+                    .slice_mut(s![to..to + size.width()])
+                    .assign(&from.slice(s![first..end]));
+            }
+            self.win[row] = boards.win[board];
+            self.loss[row] = boards.loss[board];
+            self.margin[row] = boards.margin[board];
+            if !boards.ownership.is_empty() {
+                let mut ownership = self.ownership.index_axis_mut(Axis(0), row);
+                ownership.fill(0.0);
+                ownership
+                    .slice_mut(s![..size.height(), ..size.width()])
+                    .assign(&boards.ownership.index_axis(Axis(0), board));
+            }
+            written += 1;
+        }
+        assert_eq!(written, boards.win.len(), "a row for every board");
+    }
+
     /// The prediction of the position at `index` in a batch on `canvas`.
     ///
     /// # Panics

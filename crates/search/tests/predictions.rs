@@ -122,3 +122,36 @@ fn written_rows_are_those_of_the_parts() {
         assert_eq!(written, whole);
     }
 }
+
+#[test]
+fn small_boards_are_written_into_the_corner_of_their_rows() {
+    let (canvas, size) = (Size::new(3, 2).unwrap(), Size::new(2, 1).unwrap());
+    let mut boards = Predictions::default();
+    boards.reset(2, size);
+    boards.reset_ownership(size);
+    boards.policy_logits = array![[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]];
+    boards.win = array![0.5, 0.25];
+    boards.loss = array![0.125, 0.5];
+    boards.margin = array![-1.0, 2.0];
+    boards.ownership = array![[[0.5, -0.5]], [[1.0, -1.0]]];
+    let mut out = Predictions::default();
+    out.reset(3, canvas);
+    out.reset_ownership(canvas);
+    out.win[1] = 0.75;
+    out.write_boards(([0, 2].into_iter(), canvas), (&boards, size));
+    let no = f32::NEG_INFINITY;
+    let logits = array![
+        [1.0, 2.0, no, no, no, no, 3.0],
+        [0.0; 7],
+        [4.0, 5.0, no, no, no, no, 6.0]
+    ];
+    assert_eq!(out.policy_logits, logits);
+    assert_eq!((out.win, out.loss), (array![0.5, 0.75, 0.25], array![0.125, 0.0, 0.5]));
+    assert_eq!(out.margin, array![-1.0, 0.0, 2.0]);
+    let ownership = array![
+        [[0.5, -0.5, 0.0], [0.0, 0.0, 0.0]],
+        [[0.0, 0.0, 0.0], [0.0, 0.0, 0.0]],
+        [[1.0, -1.0, 0.0], [0.0, 0.0, 0.0]]
+    ];
+    assert_eq!(out.ownership, ownership);
+}
