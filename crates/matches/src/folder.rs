@@ -189,6 +189,14 @@ impl Folder {
         })
     }
 
+    /// The number format of the match at this location, or `None` if none that can be read has begun there.
+    pub fn dtype_at(location: &str) -> Option<String> {
+        let store = Store::open(location, Create::Never).ok()?;
+        let bytes = store.files().get("spec.json").ok()??;
+        let spec: Value = serde_json::from_slice(&unseal("spec.json", &bytes).ok()?).ok()?;
+        spec["dtype"].as_str().map(str::to_owned)
+    }
+
     /// Removes the folder if the match could not be started, so that nothing is left behind.
     pub fn forget(self) -> anyhow::Result<()> {
         let begun = self.store.files().get(&self.path("spec.json"))?.is_some();

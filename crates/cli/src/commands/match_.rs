@@ -5,6 +5,7 @@ mod table;
 
 use tengen_evaluator::{AColor, GameScore, MatchConfig, PlayerError, PlayerSpec, SprtConfig};
 use tengen_matches::{Folder, Job, Spec};
+use tengen_model::PrecisionChoice;
 use tengen_rules::{Komi, Size};
 use tengen_store::{Create, Store};
 
@@ -153,6 +154,17 @@ impl Args {
         Ok(config)
     }
 
+    /// The device. An automatic number format is that of the match that goes on: the fastest one is measured, and may
+    /// be another one on a busy machine.
+    fn device(&self) -> DeviceArgs {
+        let automatic = self.device.dtype.unwrap_or_default() == PrecisionChoice::Auto;
+        let begun = self.out.as_deref().filter(|_| automatic).and_then(Folder::dtype_at);
+        DeviceArgs {
+            dtype: begun.and_then(|dtype| dtype.parse().ok()).or(self.device.dtype),
+            ..self.device
+        }
+    }
+
     /// The folder to publish the match in, if any.
     fn folder(&self, id: &str) -> anyhow::Result<Option<Folder>> {
         match (&self.out, &self.store) {
@@ -167,14 +179,15 @@ impl Args {
 pub(crate) fn run(args: Args) -> anyhow::Result<()> {
     let config = args.config()?;
     let [a, b] = args.players()?;
+    let device = args.device();
     let spec = Spec::new(
         [&a.to_string(), &b.to_string()],
         &config,
-        &args.device.devices().to_string(),
-        &args.device.dtype_name()?,
+        &device.devices().to_string(),
+        &device.dtype_name()?,
     );
     let folder = args.folder(&spec.id("match"))?;
-    let loader = Loader::new(&args.device, config.rules)?;
+    let loader = Loader::new(&device, config.rules)?;
     let interrupt = Interrupt::listen("Stopping the match after the games finished so far…")?;
     let stop = interrupt.flag();
     let mut progress = Progress::new(&config);

@@ -131,6 +131,29 @@ fn games(folder: &Path) -> BTreeMap<String, GameRecord> {
     games
 }
 
+/// One of the two formats is not the one that is chosen without `--dtype`.
+#[test]
+fn a_match_goes_on_in_the_number_format_that_it_began_in() {
+    let folder = tempfile::tempdir().unwrap();
+    for dtype in ["fp32", "bf16"] {
+        let out = folder.path().join(dtype).to_str().unwrap().to_owned();
+        let again = ["--games", "2", "--json", "--out", &out];
+        let begun = quick(&[&again[..], &["--dtype", dtype]].concat());
+        if begun.code != 0 {
+            assert_eq!(dtype, "bf16", "{}", begun.stderr);
+            begun.refuses(1, "bf16");
+            continue;
+        }
+        assert_eq!(quick(&again).json(), begun.json(), "{dtype}");
+        let other = if dtype == "fp32" { "bf16" } else { "fp32" };
+        assert_ne!(
+            quick(&[&again[..], &["--dtype", other]].concat()).code,
+            0,
+            "{other} is another match"
+        );
+    }
+}
+
 #[test]
 fn a_match_killed_at_any_moment_resumes_with_the_same_games() {
     let folder = tempfile::tempdir().unwrap();
