@@ -14,7 +14,8 @@ fn main() {
     if std::env::var("RUSTC_WORKSPACE_WRAPPER").is_ok_and(|wrapper| wrapper.contains("clippy")) {
         return;
     }
-    let shared = std::env::var("DEP_TENGEN_WINOGRAD_INCLUDE").expect("tengen-winograd says where its headers are");
+    let shared =
+        std::env::var("DEP_TENGEN_CONVOLUTIONS_INCLUDE").expect("tengen-convolutions says where its headers are");
     println!("cargo:rerun-if-changed={shared}");
     cc::Build::new()
         .cpp(true)

@@ -6,7 +6,7 @@ use tengen_model::{Attention, OFFSETS};
 
 use crate::inputs::{Boards, sides};
 use crate::layers::{After, Convolution, Linear, Pass};
-use crate::tower::masked;
+use crate::tower::add_relu;
 
 /// An attention block: every point gets a weighted mean of the values of all on-board points.
 pub(crate) fn attention<C: Convolution>(
@@ -17,7 +17,7 @@ pub(crate) fn attention<C: Convolution>(
     let projections = block.projections.apply(&x, pass, After::Nothing)?;
     let biases = biases(&block.offsets, pass.boards);
     let attended = attended(&projections, &biases, block.heads as i64, pass.boards);
-    Ok(masked(block.output.add_relu(&attended, x, pass)?, pass.boards))
+    add_relu(&block.output, &attended, x, pass)
 }
 
 /// What each point attends to, `[B, C, H, W]` in channels-last memory, from queries, keys, and values,

@@ -5,9 +5,9 @@ use std::convert::Infallible;
 
 use tch::{Device, Kind, Tensor};
 
+use tengen_convolutions::CpuConv;
 use tengen_model::{ConvTensors, EPSILON, Layers, LinearTensors, TensorIndex, Weights};
 use tengen_rules::Size;
-use tengen_winograd::WinogradConv;
 
 use crate::fused::{FusedError, PackedConv};
 use crate::inputs::{Channels, sides};
@@ -46,8 +46,8 @@ pub(crate) enum FoldedConv {
     },
     /// Packed and fused.
     Fused(PackedConv),
-    /// Packed and fused, with fewer multiplications.
-    Winograd(WinogradConv),
+    /// Packed and fused, by convolutions of our own.
+    Own(CpuConv),
 }
 
 /// Folds the weights and places them on a device; convolutions are in the number format `kind`.
@@ -86,7 +86,7 @@ impl FoldedConv {
                 bias,
                 one_kernel,
             },
-            fused @ (FoldedConv::Fused(_) | FoldedConv::Winograd(_)) => fused,
+            fused @ (FoldedConv::Fused(_) | FoldedConv::Own(_)) => fused,
         }
     }
 }
@@ -125,8 +125,8 @@ impl FoldedConv {
                 bias: bias.shallow_clone(),
                 one_kernel: method == Method::OneKernel,
             }),
-            Method::Fused(canvas) if tengen_winograd::fits(weight) => {
-                Ok(FoldedConv::Winograd(WinogradConv::new(weight, bias, sides(canvas))?))
+            Method::Fused(canvas) if tengen_convolutions::fits(weight) => {
+                Ok(FoldedConv::Own(CpuConv::new(weight, bias, sides(canvas))?))
             }
             Method::Fused(canvas) => {
                 let (height, width) = sides(canvas);
@@ -163,7 +163,7 @@ impl Convolution for FoldedConv {
                 Ok(if after == After::Relu { out.relu_() } else { out })
             }
             FoldedConv::Fused(packed) => packed.apply(x, after),
-            FoldedConv::Winograd(conv) => Ok(conv.apply(x, None, after == After::Relu)?),
+            FoldedConv::Own(conv) => Ok(conv.apply(x, None, after == After::Relu)?),
         }
     }
 
@@ -178,12 +178,12 @@ impl Convolution for FoldedConv {
                 false => (one_kernel::conv(x, weight, Some(bias)) + sum).relu_(),
             }),
             FoldedConv::Fused(packed) => packed.add_relu(x, sum),
-            FoldedConv::Winograd(conv) => Ok(conv.add_relu(x, None, sum)?),
+            FoldedConv::Own(conv) => Ok(conv.add_relu(x, None, sum)?),
         }
     }
 
     fn biased_relu(&self, x: &Tensor, own: &Tensor, sum: Option<&Tensor>) -> Option<Result<Tensor, FusedError>> {
-        let FoldedConv::Winograd(conv) = self else { return None };
+        let FoldedConv::Own(conv) = self else { return None };
         let out = match sum {
             Some(sum) => conv.add_relu(x, Some(own), sum.shallow_clone()),
             None => conv.apply(x, Some(own), true),

@@ -10,7 +10,7 @@ use std::marker::PhantomData;
 
 use tch::{Device, Kind, Tensor};
 
-use tengen_winograd::WinogradError;
+use tengen_convolutions::ConvError;
 
 use crate::catching::LibtorchError;
 use crate::group::Group;
@@ -271,8 +271,8 @@ impl From<FusedError> for LibtorchError {
     }
 }
 
-impl From<WinogradError> for FusedError {
-    fn from(error: WinogradError) -> FusedError {
+impl From<ConvError> for FusedError {
+    fn from(error: ConvError) -> FusedError {
         FusedError(error.to_string())
     }
 }

@@ -13,9 +13,14 @@ pub(crate) trait Convolution {
     type Error;
     /// What each pass chooses, such as the statistics to normalize with.
     type Mode: Copy;
-    /// norm(conv(x)), followed by a ReLU if `after` asks for one, before the mask. The result is a new tensor.
+    /// Whether the results of `apply` and `add_relu` for this input are zero off the board. Otherwise, they are not
+    /// masked.
+    fn masks(&self, _x: &Tensor, _mode: Self::Mode) -> bool {
+        false
+    }
+    /// norm(conv(x)), followed by a ReLU if `after` asks for one. The result is a new tensor.
     fn apply(&self, x: &Tensor, pass: Pass<'_, Self::Mode>, after: After) -> Result<Tensor, Self::Error>;
-    /// ReLU(norm(conv(x)) + sum), before the mask. It may overwrite `sum`, which must not share memory with a tensor
+    /// ReLU(norm(conv(x)) + sum). It may overwrite `sum`, which must not share memory with a tensor
     /// that is still needed.
     fn add_relu(&self, x: &Tensor, sum: Tensor, pass: Pass<'_, Self::Mode>) -> Result<Tensor, Self::Error>;
     /// ReLU(norm(conv(x)) + own + sum), where `own`, `[B, O]` in fp32, is a bias of each sample; `None` where that

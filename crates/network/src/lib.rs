@@ -17,7 +17,7 @@
 //! move.
 //!
 //! This crate never touches game files, the search, losses, or optimizers. Only this crate, those that build on it,
-//! and crates for single computations, such as `tengen-winograd`, use libtorch.
+//! and crates for single computations, such as `tengen-convolutions`, use libtorch.
 
 mod attention;
 mod by_size;

@@ -298,9 +298,13 @@ impl Convolution for NormalizedConv {
     type Error = Infallible;
     type Mode = Mode;
 
+    fn masks(&self, x: &Tensor, mode: Mode) -> bool {
+        is_fused(x, mode)
+    }
+
     fn apply(&self, x: &Tensor, pass: Pass<'_, Mode>, after: After) -> Result<Tensor, Infallible> {
         let convolved = self.convolved(x);
-        if is_fused(&convolved, pass) {
+        if is_fused(x, pass.mode) {
             return Ok(self.fused(&convolved, None, pass.boards, after));
         }
         let mut out = self.normalized(&convolved, pass);
@@ -309,23 +313,23 @@ impl Convolution for NormalizedConv {
 
     fn add_relu(&self, x: &Tensor, sum: Tensor, pass: Pass<'_, Mode>) -> Result<Tensor, Infallible> {
         let convolved = self.convolved(x);
-        if is_fused(&convolved, pass) {
+        if is_fused(x, pass.mode) {
             return Ok(self.fused(&convolved, Some(&sum), pass.boards, After::Relu));
         }
         Ok((self.normalized(&convolved, pass) + sum).relu_())
     }
 }
 
-/// Whether normalization, addition, and ReLU run in one pass: in training on the CPU.
-fn is_fused(convolved: &Tensor, pass: Pass<'_, Mode>) -> bool {
-    convolved.device() == Device::Cpu && pass.mode == Mode::Training
+/// Whether normalization, addition, ReLU, and the mask run in one pass: in training on the CPU.
+fn is_fused(x: &Tensor, mode: Mode) -> bool {
+    x.device() == Device::Cpu && mode == Mode::Training
 }
 
 impl NormalizedConv {
     fn convolved(&self, x: &Tensor) -> Tensor {
         let weight = self.weight.to_kind(self.kind);
-        if tengen_winograd::fits(&weight) && x.kind() == Kind::Float {
-            let convolved = tengen_winograd::convolved(x, &weight).map_err(FusedError::from);
+        if tengen_convolutions::fits(&weight) && x.kind() == Kind::Float {
+            let convolved = tengen_convolutions::convolved(x, &weight).map_err(FusedError::from);
             return convolved.unwrap_or_else(|error| panic!("{error}"));
         }
         let padding = weight.size()[2] / 2;

@@ -4,7 +4,7 @@ use tch::{Device, Kind, Tensor};
 
 use tengen_rules::Size;
 
-use crate::fused::pooled;
+use crate::fused::{FusedError, pooled};
 use crate::inputs::{Boards, sides};
 use crate::kernels;
 
@@ -14,16 +14,31 @@ const USUAL_SIDE: f64 = 14.0;
 /// `[B, 3 C]`, fp32: for each channel, the mean over the board, the mean times a measure of the board's side, and the
 /// maximum. Activations are nonnegative and zero off the board, so only the mean depends on the board's area.
 ///
-/// On the CPU, boards that fill the canvas are pooled in one pass, except in fp16, a GPU format. A GPU uses our own
-/// kernel where it can. Otherwise, `max_pool2d` for the maximum, and a sum divided afterwards, have much cheaper
-/// gradients than `amax` and `mean`. Without gradients, a GPU finds the maximum of a whole board with `amax`, since its
-/// `max_pool2d` is made for small windows.
+/// On the CPU, boards are pooled in one pass, except in fp16, a GPU format. A GPU uses our own kernel where it can.
+/// Otherwise, `max_pool2d` for the maximum, and a sum divided afterwards, have much cheaper gradients than `amax` and
+/// `mean`. Without gradients, a GPU finds the maximum of a whole board with `amax`, since its `max_pool2d` is made for
+/// small windows.
 pub(crate) fn pool(activations: &Tensor, boards: &Boards) -> Tensor {
-    let on_cpu = activations.device() == Device::Cpu && activations.kind() != Kind::Half;
-    if boards.mask.is_none() && on_cpu {
-        return pooled(activations, sided(boards.area() as f64)).unwrap_or_else(|error| panic!("{error}"));
+    if activations.device() == Device::Cpu && activations.kind() != Kind::Half {
+        return pooled_on_cpu(activations, boards).unwrap_or_else(|error| panic!("{error}"));
     }
     kernels::pool(activations, boards).unwrap_or_else(|| pooled_by_libtorch(activations, boards))
+}
+
+/// The same in one pass, after which the means of boards that are smaller than the canvas are corrected.
+fn pooled_on_cpu(activations: &Tensor, boards: &Boards) -> Result<Tensor, FusedError> {
+    let area = boards.area() as f64;
+    let Some(mask) = &boards.mask else {
+        return pooled(activations, sided(area));
+    };
+    let numbers = pooled(activations, 0.0)?;
+    let channels = activations.size()[1];
+    let mean = numbers.narrow(1, 0, channels) * (mask.areas.reciprocal() * area);
+    let sided = &mean * ((mask.areas.sqrt() - USUAL_SIDE) * 0.1);
+    Ok(Tensor::cat(
+        &[mean, sided, numbers.narrow(1, 2 * channels, channels)],
+        1,
+    ))
 }
 
 /// The same with libtorch's operations.
@@ -67,6 +82,7 @@ pub(crate) fn sided(area: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::inputs::Mask;
 
     /// Three boards of 24 channels in channels-last memory.
     fn activations(kind: Kind) -> Tensor {
@@ -78,23 +94,52 @@ mod tests {
     #[test]
     fn one_pass_equals_libtorchs_operations_and_has_the_same_gradients() {
         crate::limit_threads();
-        let (canvas, mask) = (Size::new(5, 4).expect("a board"), None);
-        let boards = Boards { canvas, mask };
+        let full = Boards {
+            canvas: Size::new(5, 4).expect("a board"),
+            mask: None,
+        };
         let slope = (Tensor::arange(3 * 72, (Kind::Float, Device::Cpu)) * 0.71).cos();
         for kind in [Kind::Float, Kind::BFloat16] {
-            let activations = activations(kind);
-            let ways: [fn(&Tensor, &Boards) -> Tensor; 2] = [pool, pooled_by_libtorch];
-            let [found, expected] = ways.map(|pool| {
-                let x = activations.copy().set_requires_grad(true);
-                let out = pool(&x, &boards).view([-1]);
-                let gradient = Tensor::run_backward(&[out.dot(&slope)], &[&x], false, false);
-                [out.detach(), gradient[0].to_kind(Kind::Float)]
-            });
-            for (found, expected) in found.iter().zip(&expected) {
-                // A gradient in bf16 is rounded once here, and after every step by libtorch.
-                let most = if kind == Kind::BFloat16 { 0.01 } else { 1e-6 };
-                assert!((found - expected).abs().max().double_value(&[]) < most, "{kind:?}");
+            for boards in [&full, &some_smaller(kind)] {
+                let activations = match &boards.mask {
+                    Some(mask) => activations(kind) * &mask.points,
+                    None => activations(kind),
+                };
+                let ways: [fn(&Tensor, &Boards) -> Tensor; 2] = [pool, pooled_by_libtorch];
+                let [found, expected] = ways.map(|pool| {
+                    let x = activations.copy().set_requires_grad(true);
+                    let out = pool(&x, boards).view([-1]);
+                    let gradient = Tensor::run_backward(&[out.dot(&slope)], &[&x], false, false);
+                    [out.detach(), gradient[0].to_kind(Kind::Float)]
+                });
+                for (found, expected) in found.iter().zip(&expected) {
+                    // A gradient in bf16 is rounded once here, and after every step by libtorch.
+                    let most = if kind == Kind::BFloat16 { 0.01 } else { 1e-6 };
+                    let difference = (found - expected).abs().max().double_value(&[]);
+                    assert!(difference < most, "{kind:?} {:?}: {difference}", boards.mask);
+                }
             }
+        }
+    }
+
+    /// Boards of 5x4, 3x4, and 5x2 points on a canvas of 5x4.
+    fn some_smaller(kind: Kind) -> Boards {
+        let points = Tensor::zeros([3, 1, 4, 5], (Kind::Float, Device::Cpu));
+        for (board, (height, width)) in [(4, 5), (4, 3), (2, 5)].into_iter().enumerate() {
+            let _ = points
+                .get(board as i64)
+                .narrow(1, 0, height)
+                .narrow(2, 0, width)
+                .fill_(1.0);
+        }
+        let flat = points.flatten(1, 3);
+        Boards {
+            canvas: Size::new(5, 4).expect("a board"),
+            mask: Some(Mask {
+                areas: flat.sum_dim_intlist([1i64].as_slice(), true, Kind::Float),
+                points: points.to_kind(kind),
+                flat,
+            }),
         }
     }
 

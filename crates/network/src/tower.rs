@@ -45,7 +45,7 @@ pub(crate) fn tower<C: Convolution>(
             Block::Attention(block) => attention(block, x, pass)?,
         };
     }
-    Ok(masked(layers.heads.conv.apply(&x, pass, After::Relu)?, pass.boards))
+    relu(&layers.heads.conv, &x, pass)
 }
 
 /// The first activations, `[B, C, H, W]`.
@@ -55,8 +55,7 @@ fn stem<C: Convolution>(
     pass: Pass<'_, C::Mode>,
 ) -> Result<Tensor, C::Error> {
     let globals = layers.globals.apply(&inputs.globals);
-    let out = biased_relu(&layers.stem, &inputs.planes, &globals, None, pass)?;
-    Ok(masked(out, pass.boards))
+    biased_relu(&layers.stem, &inputs.planes, &globals, None, pass)
 }
 
 /// A residual block: two convolutions, and in some blocks a bias from the pooled output of the first one.
@@ -65,27 +64,51 @@ fn residual<C: Convolution>(
     x: Tensor,
     pass: Pass<'_, C::Mode>,
 ) -> Result<Tensor, C::Error> {
-    let y = masked(block.first.apply(&x, pass, After::Relu)?, pass.boards);
-    let out = match &block.pool {
+    let y = relu(&block.first, &x, pass)?;
+    match &block.pool {
         Some(linear) => {
             let bias = linear.apply(&pool(&y, pass.boards));
-            biased_relu(&block.second, &y, &bias, Some(x), pass)?
+            biased_relu(&block.second, &y, &bias, Some(x), pass)
         }
-        None => block.second.add_relu(&y, x, pass)?,
-    };
-    Ok(masked(out, pass.boards))
+        None => add_relu(&block.second, &y, x, pass),
+    }
 }
 
 /// Residual blocks with half of the channels, between two 1x1 convolutions.
 fn nested<C: Convolution>(block: &Nested<C, Linear>, x: Tensor, pass: Pass<'_, C::Mode>) -> Result<Tensor, C::Error> {
-    let mut y = masked(block.reduce.apply(&x, pass, After::Relu)?, pass.boards);
+    let mut y = relu(&block.reduce, &x, pass)?;
     for inner in &block.inner {
         y = residual(inner, y, pass)?;
     }
-    Ok(masked(block.expand.add_relu(&y, x, pass)?, pass.boards))
+    add_relu(&block.expand, &y, x, pass)
 }
 
-/// ReLU(norm(conv(x)) + own + sum), before the mask, where `own`, `[B, O]` in fp32, is a bias of each sample.
+/// ReLU(norm(conv(x))), zero off the board.
+fn relu<C: Convolution>(conv: &C, x: &Tensor, pass: Pass<'_, C::Mode>) -> Result<Tensor, C::Error> {
+    let out = conv.apply(x, pass, After::Relu)?;
+    Ok(if conv.masks(x, pass.mode) {
+        out
+    } else {
+        masked(out, pass.boards)
+    })
+}
+
+/// ReLU(norm(conv(x)) + sum), zero off the board. It may overwrite `sum`, like [`Convolution::add_relu`].
+pub(crate) fn add_relu<C: Convolution>(
+    conv: &C,
+    x: &Tensor,
+    sum: Tensor,
+    pass: Pass<'_, C::Mode>,
+) -> Result<Tensor, C::Error> {
+    let out = conv.add_relu(x, sum, pass)?;
+    Ok(if conv.masks(x, pass.mode) {
+        out
+    } else {
+        masked(out, pass.boards)
+    })
+}
+
+/// ReLU(norm(conv(x)) + own + sum), zero off the board, where `own`, `[B, O]` in fp32, is a bias of each sample.
 fn biased_relu<C: Convolution>(
     conv: &C,
     x: &Tensor,
@@ -94,20 +117,22 @@ fn biased_relu<C: Convolution>(
     pass: Pass<'_, C::Mode>,
 ) -> Result<Tensor, C::Error> {
     if let Some(out) = conv.biased_relu(x, own, sum.as_ref()) {
-        return out;
+        return out.map(|out| masked(out, pass.boards));
     }
     let at_points = |kind: Kind| own.to_kind(kind).unsqueeze(2).unsqueeze(3);
     if let Some(sum) = sum {
         let skip = kernels::add_bias(&sum, own, After::Nothing);
-        return conv.add_relu(x, skip.unwrap_or_else(|| &sum + at_points(sum.kind())), pass);
+        let skip = skip.unwrap_or_else(|| &sum + at_points(sum.kind()));
+        return add_relu(conv, x, skip, pass);
     }
     let mut out = conv.apply(x, pass, After::Nothing)?;
     let sum = kernels::add_bias(&out, own, After::Relu);
-    Ok(sum.unwrap_or_else(|| out.g_add_(&at_points(out.kind())).relu_()))
+    let sum = sum.unwrap_or_else(|| out.g_add_(&at_points(out.kind())).relu_());
+    Ok(masked(sum, pass.boards))
 }
 
 /// Zeroes off-board points, if there are any.
-pub(crate) fn masked(activations: Tensor, boards: &Boards) -> Tensor {
+fn masked(activations: Tensor, boards: &Boards) -> Tensor {
     match &boards.mask {
         Some(mask) => activations * &mask.points,
         None => activations,

@@ -21,8 +21,8 @@ fn main() {
         .flag_if_supported("-Wno-psabi")
         .include(format!("{libtorch}/include"))
         .include(format!("{libtorch}/include/torch/csrc/api/include"))
-        .file("shim/winograd.cpp")
-        .compile("tengen_winograd");
+        .file("shim/convolutions.cpp")
+        .compile("tengen_convolutions");
 }
 
 /// The folder of libtorch, or `None` after an error that ends the build.

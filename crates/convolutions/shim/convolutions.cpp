@@ -1,5 +1,6 @@
-// 3x3 convolutions in fp32 on the CPU by Winograd's minimal filtering, for prediction and, with gradients, training.
-// oneDNN, which libtorch calls for the others, computes all nine products for each point and pair of channels.
+// 3x3 and 1x1 convolutions in fp32 on the CPU, for prediction and, with gradients, training: the former by Winograd's
+// minimal filtering, on tiles of 3x3 or 4x4 points, the latter point by point. oneDNN, which libtorch calls for the
+// others, computes all nine products of a 3x3 one, and spends more time on preparing a small one than on computing it.
 
 #include <ATen/Parallel.h>
 #include <ATen/ops/empty.h>
@@ -9,16 +10,17 @@
 #include <vector>
 
 #include "guarded.h"
-#include "winograd_tiles.h"
+#include "pointwise.h"
+#include "winograd.h"
 
 namespace {
 
 using at::Tensor;
-using tengen::winograd::After;
-using tengen::winograd::Grid;
+using tengen::After;
+using tengen::Grid;
+using tengen::Range;
 using tengen::winograd::kKernels;
 using tengen::winograd::Mapped;
-using tengen::winograd::Range;
 using tengen::winograd::gather_kernels;
 using tengen::winograd::map_kernels;
 
@@ -32,7 +34,7 @@ static_assert(kChannels == kKernels);
 // Points that a thread copies at least.
 constexpr int64_t kGrain = 4096;
 
-// The passes for tiles of M x M points on one kind of processor.
+// The passes for tiles of one size on one kind of processor.
 struct Passes {
   Convolve *convolve;
   Gradient *gradient;
@@ -40,7 +42,8 @@ struct Passes {
 };
 
 #if defined(__x86_64__)
-// Functions for processors with `ARCH`, with vectors of type V in R rows.
+// Functions for processors with `ARCH`, with vectors of type V in R rows: those for 3x3 convolutions on tiles of M x M
+// points, and those for 1x1 convolutions.
 #define TENGEN_PASSES(NAME, ARCH, M, V, R)                                                                            \
   __attribute__((target(ARCH))) void convolve_##NAME(const float *x, const float *weights, const Grid &grid,          \
                                                      Range tiles, After after, Mapped<float> in, Mapped<float> out,   \
@@ -54,9 +57,24 @@ struct Passes {
   }                                                                                                                   \
   constexpr Passes k_##NAME{convolve_##NAME, gradient_##NAME, tengen::kPanel<V>};
 
+#define TENGEN_POINTWISE_PASSES(NAME, ARCH, V, R)                                                                     \
+  __attribute__((target(ARCH))) void convolve_##NAME(const float *x, const float *weights, const Grid &grid,          \
+                                                     Range points, After after, Mapped<float> in, Mapped<float> out,  \
+                                                     float *y) {                                                      \
+    tengen::pointwise::convolve<V, R>(x, weights, grid, points, after, in.channels, out.channels, y);                 \
+  }                                                                                                                   \
+  __attribute__((target(ARCH))) void gradient_##NAME(const float *x, const float *dy, const Grid &, Range points,     \
+                                                     Mapped<float> in, Mapped<float> out, bool add,                   \
+                                                     float *gradient) {                                               \
+    tengen::pointwise::weight_gradient<V, R>(x, dy, points, in.channels, out.channels, add, gradient);                \
+  }                                                                                                                   \
+  constexpr Passes k_##NAME{convolve_##NAME, gradient_##NAME, tengen::kPanel<V>};
+
 // Six rows of two vectors fill the 16 registers of AVX2, and twelve the 32 of AVX-512.
+TENGEN_POINTWISE_PASSES(avx2_1, "arch=x86-64-v3", tengen::V8, 6)
 TENGEN_PASSES(avx2_3, "arch=x86-64-v3", 3, tengen::V8, 6)
 TENGEN_PASSES(avx2_4, "arch=x86-64-v3", 4, tengen::V8, 6)
+TENGEN_POINTWISE_PASSES(avx512_1, "arch=x86-64-v4", tengen::V16, 12)
 TENGEN_PASSES(avx512_3, "arch=x86-64-v4", 3, tengen::V16, 12)
 TENGEN_PASSES(avx512_4, "arch=x86-64-v4", 4, tengen::V16, 12)
 
@@ -72,6 +90,7 @@ bool has_avx512() {
 
 const Passes &passes(int64_t side, int64_t inputs, int64_t outputs) {
   const bool wide = has_avx512() && inputs % 16 == 0 && outputs % 16 == 0;
+  if (side == 1) return wide ? k_avx512_1 : k_avx2_1;
   if (side == 3) return wide ? k_avx512_3 : k_avx2_3;
   return wide ? k_avx512_4 : k_avx2_4;
 }
@@ -83,9 +102,20 @@ const Passes &passes(int64_t, int64_t, int64_t) {
 }
 #endif
 
-// The side of the tiles with the fewest products on a board.
-int64_t best_side(int64_t height, int64_t width) {
-  const auto products = [&](int64_t side) { return Grid(height, width, side).tiles() * (side + 2) * (side + 2); };
+// Numbers of a tile with this side after its map. A 1x1 convolution has tiles of one point and no map.
+int64_t numbers_of(int64_t side) { return side == 1 ? 1 : (side + 2) * (side + 2); }
+
+// The side of the tiles for a mapped weight.
+int64_t side_of(const Tensor &mapped) {
+  for (const int64_t side : {1, 3})
+    if (mapped.size(0) == numbers_of(side)) return side;
+  return 4;
+}
+
+// The side of the tiles for a weight, [outputs, inputs, k, k], with the fewest products on a board.
+int64_t best_side(const Tensor &weight, int64_t height, int64_t width) {
+  if (weight.size(2) == 1) return 1;
+  const auto products = [&](int64_t side) { return Grid(height, width, side).tiles() * numbers_of(side); };
   return products(4) < products(3) ? 4 : 3;
 }
 
@@ -93,7 +123,7 @@ int64_t best_side(int64_t height, int64_t width) {
 // make up for reading the weights.
 int64_t tiles_together(int64_t side, int64_t channels) {
   constexpr int64_t kNumbers = 48 * 1024, kLeast = 36;
-  const int64_t fitting = kNumbers / ((side + 2) * (side + 2) * channels);
+  const int64_t fitting = kNumbers / (numbers_of(side) * channels);
   return std::clamp<int64_t>(fitting / 12 * 12, kLeast, 72);
 }
 
@@ -101,7 +131,7 @@ int64_t tiles_together(int64_t side, int64_t channels) {
 class Room {
  public:
   Room(int64_t side, int64_t tiles, int64_t inputs, int64_t outputs) {
-    const int64_t points = (side + 2) * (side + 2);
+    const int64_t points = numbers_of(side);
     const int64_t in_stride = tengen::winograd::stride_of(tiles, inputs);
     const int64_t out_stride = tengen::winograd::stride_of(tiles, outputs);
     const size_t needed = size_t(points * (in_stride + out_stride)) + kLine;
@@ -188,15 +218,23 @@ TENGEN_CLONES void map_all_4(const float *weight, int64_t outputs, int64_t input
   map_all<4>(weight, outputs, inputs, turned, rows, columns, panel, out);
 }
 
-// The map of a weight, [outputs, inputs, 3, 3], as [(side + 2)^2, inputs, outputs] with the last two in panels, and
-// inputs of zeros up to a multiple of kChannels. With `turned`, that of the weight with which gradients flow back:
-// kernels turned by half a turn, and inputs and outputs exchanged.
+// The same for a weight [outputs, inputs, 1, 1], which is only moved.
+void map_all_1(const float *weight, int64_t outputs, int64_t inputs, bool turned, int64_t rows, int64_t columns,
+               int64_t panel, float *out) {
+  for (int64_t output = 0; output < outputs; ++output)
+    for (int64_t input = 0; input < inputs; ++input, ++weight)
+      out[tengen::place_in_panels(turned ? output : input, turned ? input : output, rows, columns, panel)] = *weight;
+}
+
+// The map of a weight, [outputs, inputs, k, k], as [numbers, inputs, outputs] with the last two in panels, and inputs of
+// zeros up to a multiple of kChannels. With `turned`, that of the weight with which gradients flow back: kernels turned
+// by half a turn, and inputs and outputs exchanged.
 Tensor map_weight(const Tensor &weight, int64_t side, bool turned) {
   const Tensor kernels = weight.contiguous();
   const int64_t outputs = weight.size(0), inputs = weight.size(1);
   const int64_t rows = turned ? outputs : padded(inputs), columns = turned ? padded(inputs) : outputs;
-  const Tensor out = at::zeros({(side + 2) * (side + 2), rows, columns}, kernels.options());
-  const auto map = side == 3 ? map_all_3 : map_all_4;
+  const Tensor out = at::zeros({numbers_of(side), rows, columns}, kernels.options());
+  const auto map = side == 1 ? map_all_1 : side == 3 ? map_all_3 : map_all_4;
   map(kernels.data_ptr<float>(), outputs, inputs, turned, rows, columns, passes(side, rows, columns).panel,
       out.data_ptr<float>());
   return out;
@@ -204,7 +242,7 @@ Tensor map_weight(const Tensor &weight, int64_t side, bool turned) {
 
 // y = conv(x) and what follows, for x and y in channels-last memory.
 void convolve(const Tensor &x, const Tensor &mapped, After after, Tensor &y) {
-  const int64_t side = mapped.size(0) == 25 ? 3 : 4;
+  const int64_t side = side_of(mapped);
   const Shape shape(x, side, mapped.size(2));
   const Convolve *pass = passes(side, shape.inputs, shape.outputs).convolve;
   const int64_t together = tiles_together(side, shape.inputs + shape.outputs), all = shape.tiles();
@@ -219,8 +257,8 @@ void convolve(const Tensor &x, const Tensor &mapped, After after, Tensor &y) {
   });
 }
 
-// The gradients of the first `inputs` rows of kernels, [outputs, inputs, 3, 3], from those of their maps, [(M + 2)^2,
-// rows, outputs].
+// The gradients of the first `inputs` rows of kernels, [outputs, inputs, k, k], from those of their maps, [numbers, rows,
+// outputs].
 template <int M>
 TENGEN_INLINE void gather_all(const float *mapped, int64_t rows, int64_t outputs, int64_t inputs, float *out) {
   for (int64_t input = 0; input < inputs; ++input)
@@ -237,8 +275,13 @@ TENGEN_CLONES void gather_all_4(const float *mapped, int64_t rows, int64_t outpu
   gather_all<4>(mapped, rows, outputs, inputs, out);
 }
 
-// The gradient of a weight, [outputs, inputs, 3, 3]; x may have channels of zeros after its inputs.
-Tensor weight_gradient(const Tensor &x, const Tensor &dy, int64_t inputs, int64_t side) {
+void gather_all_1(const float *mapped, int64_t, int64_t outputs, int64_t inputs, float *out) {
+  for (int64_t input = 0; input < inputs; ++input)
+    for (int64_t output = 0; output < outputs; ++output, ++mapped) out[output * inputs + input] = *mapped;
+}
+
+// The gradient of a weight, [outputs, inputs, k, k]; x may have channels of zeros after its inputs.
+Tensor weight_gradient(const Tensor &x, const Tensor &dy, const Tensor &weight, int64_t side) {
   // Sums of some pieces are added up at the end, so that any number of threads gives the same result.
   constexpr int64_t kMostPieces = 8, kBlocksOfPiece = 4;
   const Shape shape(x, side, dy.size(1));
@@ -246,7 +289,7 @@ Tensor weight_gradient(const Tensor &x, const Tensor &dy, int64_t inputs, int64_
   const int64_t together = tiles_together(side, shape.inputs + shape.outputs), all = shape.tiles();
   const int64_t blocks = (all + together - 1) / together;
   const int64_t pieces = std::clamp<int64_t>(blocks / kBlocksOfPiece, 1, kMostPieces);
-  const int64_t points = (side + 2) * (side + 2), pairs = shape.inputs * shape.outputs;
+  const int64_t points = numbers_of(side), pairs = shape.inputs * shape.outputs;
   const Tensor sums = blocks ? at::empty({pieces, points, pairs}, x.options())
                              : at::zeros({pieces, points, pairs}, x.options());
   const float *from_x = x.data_ptr<float>(), *from_dy = dy.data_ptr<float>();
@@ -262,16 +305,16 @@ Tensor weight_gradient(const Tensor &x, const Tensor &dy, int64_t inputs, int64_
     }
   });
   const Tensor mapped = pieces > 1 ? sums.sum(0) : sums;
-  const Tensor out = at::empty({shape.outputs, inputs, 3, 3}, x.options());
-  const auto gather = side == 3 ? gather_all_3 : gather_all_4;
-  gather(mapped.data_ptr<float>(), shape.inputs, shape.outputs, inputs, out.data_ptr<float>());
+  const Tensor out = at::empty(weight.sizes(), x.options());
+  const auto gather = side == 1 ? gather_all_1 : side == 3 ? gather_all_3 : gather_all_4;
+  gather(mapped.data_ptr<float>(), shape.inputs, shape.outputs, weight.size(1), out.data_ptr<float>());
   return out;
 }
 
 struct Convolution : torch::autograd::Function<Convolution> {
   static Tensor forward(torch::autograd::AutogradContext *context, const Tensor &x, const Tensor &weight) {
     const Tensor input = input_of(x);
-    const int64_t side = best_side(x.size(2), x.size(3));
+    const int64_t side = best_side(weight, x.size(2), x.size(3));
     Tensor y = output_of(input, weight.size(0));
     convolve(input, map_weight(weight, side, false), After{nullptr, nullptr, false, false}, y);
     context->save_for_backward({input, weight});
@@ -282,14 +325,14 @@ struct Convolution : torch::autograd::Function<Convolution> {
                                                  torch::autograd::variable_list gradients) {
     const auto saved = context->get_saved_variables();
     const Tensor &x = saved[0], &weight = saved[1], dy = rows_together(gradients[0]);
-    const int64_t side = best_side(x.size(2), x.size(3));
+    const int64_t side = best_side(weight, x.size(2), x.size(3));
     Tensor dx;
     if (context->needs_input_grad(0)) {
       dx = output_of(dy, x.size(1));
       convolve(dy, map_weight(weight, side, true), After{nullptr, nullptr, false, false}, dx);
       dx = dx.narrow(1, 0, weight.size(1));
     }
-    return {dx, context->needs_input_grad(1) ? weight_gradient(x, dy, weight.size(1), side) : Tensor()};
+    return {dx, context->needs_input_grad(1) ? weight_gradient(x, dy, weight, side) : Tensor()};
   }
 };
 
@@ -302,7 +345,7 @@ void check_input(const Tensor &x, int64_t inputs) {
 bool fits(int64_t inputs, int64_t outputs) { return has_avx2() && inputs > 0 && outputs % kChannels == 0; }
 
 void check_weight(const Tensor &weight) {
-  TORCH_CHECK(weight.dim() == 4 && weight.size(2) == 3 && weight.size(3) == 3 &&
+  TORCH_CHECK(weight.dim() == 4 && (weight.size(2) == 1 || weight.size(2) == 3) && weight.size(3) == weight.size(2) &&
                   weight.scalar_type() == at::kFloat && weight.device().is_cpu() &&
                   fits(weight.size(1), weight.size(0)),
               "a convolution does not fit: ", weight.sizes(), " of ", weight.scalar_type());
@@ -335,22 +378,22 @@ After after(const float *bias, const Tensor &own, bool add, bool relu) {
 extern "C" {
 
 // Why the last call on this thread failed.
-const char *tengen_winograd_error() { return last_error().c_str(); }
+const char *tengen_convolution_error() { return last_error().c_str(); }
 
 // Whether the functions below work on this processor for a weight with these numbers of channels.
-int tengen_winograd_fits(int64_t inputs, int64_t outputs) { return fits(inputs, outputs); }
+int tengen_convolution_fits(int64_t inputs, int64_t outputs) { return fits(inputs, outputs); }
 
-// The map of a weight [outputs, inputs, 3, 3], best for boards of this size.
-at::Tensor *tengen_winograd_weight(const at::Tensor *weight, int64_t height, int64_t width) {
+// The map of a weight [outputs, inputs, k, k], where k is 1 or 3, best for boards of this size.
+at::Tensor *tengen_convolution_weight(const at::Tensor *weight, int64_t height, int64_t width) {
   return guarded([&] {
     check_weight(*weight);
-    return map_weight(*weight, best_side(height, width), false);
+    return map_weight(*weight, best_side(*weight, height, width), false);
   });
 }
 
 // conv(x) + bias + own, with a mapped weight of so many inputs, followed by ReLU if requested. `own`, [B, outputs], is a
 // bias of each sample, or null.
-at::Tensor *tengen_winograd_conv(const at::Tensor *x, int64_t inputs, const at::Tensor *mapped, const at::Tensor *bias,
+at::Tensor *tengen_convolution_conv(const at::Tensor *x, int64_t inputs, const at::Tensor *mapped, const at::Tensor *bias,
                                  const at::Tensor *own, int relu) {
   return guarded([&] {
     check_input(*x, inputs);
@@ -362,7 +405,7 @@ at::Tensor *tengen_winograd_conv(const at::Tensor *x, int64_t inputs, const at::
 }
 
 // ReLU(conv(x) + bias + own + sum), written over sum if that is in channels-last memory.
-at::Tensor *tengen_winograd_conv_add_relu(at::Tensor *sum, const at::Tensor *x, int64_t inputs,
+at::Tensor *tengen_convolution_conv_add_relu(at::Tensor *sum, const at::Tensor *x, int64_t inputs,
                                           const at::Tensor *mapped, const at::Tensor *bias, const at::Tensor *own) {
   return guarded([&] {
     check_input(*x, inputs);
@@ -376,8 +419,8 @@ at::Tensor *tengen_winograd_conv_add_relu(at::Tensor *sum, const at::Tensor *x, 
   });
 }
 
-// conv(x) with a weight [outputs, inputs, 3, 3], with gradients.
-at::Tensor *tengen_winograd_train(const at::Tensor *x, const at::Tensor *weight) {
+// conv(x) with a weight [outputs, inputs, k, k], where k is 1 or 3, with gradients.
+at::Tensor *tengen_convolution_train(const at::Tensor *x, const at::Tensor *weight) {
   return guarded([&] {
     check_weight(*weight);
     check_input(*x, weight->size(1));

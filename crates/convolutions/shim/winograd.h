@@ -7,28 +7,11 @@
 
 #include <algorithm>
 
+#include "tiles.h"
 #include "vectors.h"
 #include "winograd_maps.h"
 
 namespace tengen::winograd {
-
-// How boards are cut into tiles.
-struct Grid {
-  int64_t height, width, tiles_high, tiles_wide;
-
-  Grid(int64_t height, int64_t width, int64_t side)
-      : height(height),
-        width(width),
-        tiles_high((height + side - 1) / side),
-        tiles_wide((width + side - 1) / side) {}
-
-  int64_t tiles() const { return tiles_high * tiles_wide; }
-};
-
-// Some of a batch's tiles.
-struct Range {
-  int64_t first, count;
-};
 
 // The board and the first point of a tile.
 struct Corner {
@@ -106,14 +89,6 @@ TENGEN_INLINE void map_windows(const float *x, const Grid &grid, Range tiles, Ma
     }
   }
 }
-
-// What follows a convolution.
-struct After {
-  const float *bias;  // a number for each channel, or null
-  const float *own;   // numbers that each sample has for itself, one for each channel, or null
-  bool add;           // whether what the output held is added
-  bool relu;
-};
 
 // The output from its products.
 template <int M, class V>
