@@ -1,5 +1,5 @@
 // 3x3 and 1x1 convolutions in fp32 on the CPU, for prediction and, with gradients, training: the former by Winograd's
-// minimal filtering, on tiles of 3x3 or 4x4 points, the latter point by point. oneDNN, which libtorch calls for the
+// minimal filtering, on tiles of 3x3 to 5x5 points, the latter point by point. oneDNN, which libtorch calls for the
 // others, computes all nine products of a 3x3 one, and spends more time on preparing a small one than on computing it.
 
 #include <ATen/Parallel.h>
@@ -71,12 +71,22 @@ struct Passes {
   constexpr Passes k_##NAME{convolve_##NAME, gradient_##NAME, tengen::kPanel<V>};
 
 // Six rows of two vectors fill the 16 registers of AVX2, and twelve the 32 of AVX-512.
-TENGEN_POINTWISE_PASSES(avx2_1, "arch=x86-64-v3", tengen::V8, 6)
-TENGEN_PASSES(avx2_3, "arch=x86-64-v3", 3, tengen::V8, 6)
-TENGEN_PASSES(avx2_4, "arch=x86-64-v3", 4, tengen::V8, 6)
-TENGEN_POINTWISE_PASSES(avx512_1, "arch=x86-64-v4", tengen::V16, 12)
-TENGEN_PASSES(avx512_3, "arch=x86-64-v4", 3, tengen::V16, 12)
-TENGEN_PASSES(avx512_4, "arch=x86-64-v4", 4, tengen::V16, 12)
+#define TENGEN_ALL_PASSES(NAME, ARCH, V, R)             \
+  TENGEN_POINTWISE_PASSES(NAME##_1, ARCH, V, R)         \
+  TENGEN_PASSES(NAME##_3, ARCH, 3, V, R)                \
+  TENGEN_PASSES(NAME##_4, ARCH, 4, V, R)                \
+  TENGEN_PASSES(NAME##_5, ARCH, 5, V, R)                \
+  const Passes &passes_##NAME(int64_t side) {           \
+    switch (side) {                                     \
+      case 1: return k_##NAME##_1;                      \
+      case 3: return k_##NAME##_3;                      \
+      case 4: return k_##NAME##_4;                      \
+      default: return k_##NAME##_5;                     \
+    }                                                   \
+  }
+
+TENGEN_ALL_PASSES(avx2, "arch=x86-64-v3", tengen::V8, 6)
+TENGEN_ALL_PASSES(avx512, "arch=x86-64-v4", tengen::V16, 12)
 
 bool has_avx2() {
   static const bool has = __builtin_cpu_supports("x86-64-v3");
@@ -90,9 +100,7 @@ bool has_avx512() {
 
 const Passes &passes(int64_t side, int64_t inputs, int64_t outputs) {
   const bool wide = has_avx512() && inputs % 16 == 0 && outputs % 16 == 0;
-  if (side == 1) return wide ? k_avx512_1 : k_avx2_1;
-  if (side == 3) return wide ? k_avx512_3 : k_avx2_3;
-  return wide ? k_avx512_4 : k_avx2_4;
+  return wide ? passes_avx512(side) : passes_avx2(side);
 }
 #else
 bool has_avx2() { return false; }
@@ -107,16 +115,18 @@ int64_t numbers_of(int64_t side) { return side == 1 ? 1 : (side + 2) * (side + 2
 
 // The side of the tiles for a mapped weight.
 int64_t side_of(const Tensor &mapped) {
-  for (const int64_t side : {1, 3})
+  for (const int64_t side : {1, 3, 4})
     if (mapped.size(0) == numbers_of(side)) return side;
-  return 4;
+  return 5;
 }
 
-// The side of the tiles for a weight, [outputs, inputs, k, k], with the fewest products on a board.
+// The side of the tiles for a weight, [outputs, inputs, k, k], with the fewest products on a board. Tiles of 5x5 points
+// are less exact, take more work for the maps, and have more weights to read, so they must save a fifth of the products.
 int64_t best_side(const Tensor &weight, int64_t height, int64_t width) {
   if (weight.size(2) == 1) return 1;
   const auto products = [&](int64_t side) { return Grid(height, width, side).tiles() * numbers_of(side); };
-  return products(4) < products(3) ? 4 : 3;
+  const int64_t exact = products(4) < products(3) ? 4 : 3;
+  return 5 * products(5) <= 4 * products(exact) ? 5 : exact;
 }
 
 // A number of tiles whose maps fit into a level-2 cache beside the weights, a multiple of the rows above, but enough to
@@ -208,15 +218,15 @@ TENGEN_INLINE void map_all(const float *weight, int64_t outputs, int64_t inputs,
   }
 }
 
-TENGEN_CLONES void map_all_3(const float *weight, int64_t outputs, int64_t inputs, bool turned, int64_t rows,
-                             int64_t columns, int64_t panel, float *out) {
-  map_all<3>(weight, outputs, inputs, turned, rows, columns, panel, out);
-}
+#define TENGEN_MAP_ALL(M)                                                                                              \
+  TENGEN_CLONES void map_all_##M(const float *weight, int64_t outputs, int64_t inputs, bool turned, int64_t rows,     \
+                                 int64_t columns, int64_t panel, float *out) {                                        \
+    map_all<M>(weight, outputs, inputs, turned, rows, columns, panel, out);                                           \
+  }
 
-TENGEN_CLONES void map_all_4(const float *weight, int64_t outputs, int64_t inputs, bool turned, int64_t rows,
-                             int64_t columns, int64_t panel, float *out) {
-  map_all<4>(weight, outputs, inputs, turned, rows, columns, panel, out);
-}
+TENGEN_MAP_ALL(3)
+TENGEN_MAP_ALL(4)
+TENGEN_MAP_ALL(5)
 
 // The same for a weight [outputs, inputs, 1, 1], which is only moved.
 void map_all_1(const float *weight, int64_t outputs, int64_t inputs, bool turned, int64_t rows, int64_t columns,
@@ -224,6 +234,15 @@ void map_all_1(const float *weight, int64_t outputs, int64_t inputs, bool turned
   for (int64_t output = 0; output < outputs; ++output)
     for (int64_t input = 0; input < inputs; ++input, ++weight)
       out[tengen::place_in_panels(turned ? output : input, turned ? input : output, rows, columns, panel)] = *weight;
+}
+
+auto *map_of(int64_t side) {
+  switch (side) {
+    case 1: return map_all_1;
+    case 3: return map_all_3;
+    case 4: return map_all_4;
+    default: return map_all_5;
+  }
 }
 
 // The map of a weight, [outputs, inputs, k, k], as [numbers, inputs, outputs] with the last two in panels, and inputs of
@@ -234,8 +253,7 @@ Tensor map_weight(const Tensor &weight, int64_t side, bool turned) {
   const int64_t outputs = weight.size(0), inputs = weight.size(1);
   const int64_t rows = turned ? outputs : padded(inputs), columns = turned ? padded(inputs) : outputs;
   const Tensor out = at::zeros({numbers_of(side), rows, columns}, kernels.options());
-  const auto map = side == 1 ? map_all_1 : side == 3 ? map_all_3 : map_all_4;
-  map(kernels.data_ptr<float>(), outputs, inputs, turned, rows, columns, passes(side, rows, columns).panel,
+  map_of(side)(kernels.data_ptr<float>(), outputs, inputs, turned, rows, columns, passes(side, rows, columns).panel,
       out.data_ptr<float>());
   return out;
 }
@@ -267,17 +285,27 @@ TENGEN_INLINE void gather_all(const float *mapped, int64_t rows, int64_t outputs
                         out + 9 * (output * inputs + input));
 }
 
-TENGEN_CLONES void gather_all_3(const float *mapped, int64_t rows, int64_t outputs, int64_t inputs, float *out) {
-  gather_all<3>(mapped, rows, outputs, inputs, out);
-}
+#define TENGEN_GATHER_ALL(M)                                                                                           \
+  TENGEN_CLONES void gather_all_##M(const float *mapped, int64_t rows, int64_t outputs, int64_t inputs, float *out) { \
+    gather_all<M>(mapped, rows, outputs, inputs, out);                                                                \
+  }
 
-TENGEN_CLONES void gather_all_4(const float *mapped, int64_t rows, int64_t outputs, int64_t inputs, float *out) {
-  gather_all<4>(mapped, rows, outputs, inputs, out);
-}
+TENGEN_GATHER_ALL(3)
+TENGEN_GATHER_ALL(4)
+TENGEN_GATHER_ALL(5)
 
 void gather_all_1(const float *mapped, int64_t, int64_t outputs, int64_t inputs, float *out) {
   for (int64_t input = 0; input < inputs; ++input)
     for (int64_t output = 0; output < outputs; ++output, ++mapped) out[output * inputs + input] = *mapped;
+}
+
+auto *gather_of(int64_t side) {
+  switch (side) {
+    case 1: return gather_all_1;
+    case 3: return gather_all_3;
+    case 4: return gather_all_4;
+    default: return gather_all_5;
+  }
 }
 
 // The gradient of a weight, [outputs, inputs, k, k]; x may have channels of zeros after its inputs.
@@ -306,8 +334,7 @@ Tensor weight_gradient(const Tensor &x, const Tensor &dy, const Tensor &weight, 
   });
   const Tensor mapped = pieces > 1 ? sums.sum(0) : sums;
   const Tensor out = at::empty(weight.sizes(), x.options());
-  const auto gather = side == 1 ? gather_all_1 : side == 3 ? gather_all_3 : gather_all_4;
-  gather(mapped.data_ptr<float>(), shape.inputs, shape.outputs, weight.size(1), out.data_ptr<float>());
+  gather_of(side)(mapped.data_ptr<float>(), shape.inputs, shape.outputs, weight.size(1), out.data_ptr<float>());
   return out;
 }
 

@@ -4,8 +4,8 @@
 //
 //   output = A^T [ (G weight G^T) * (B^T input B) ] A,
 //
-// with products number by number in the middle. The interpolation points are 0, 1, -1, 2, and infinity for M = 3, and
-// also -2 for M = 4. Each map below does one dimension; `V` is a vector of channels.
+// with products number by number in the middle. The interpolation points are 0, 1, -1, 2, and infinity for M = 3, also -2
+// for M = 4, and also -1/2 for M = 5. Each map below does one dimension; `V` is a vector of channels.
 
 #pragma once
 
@@ -97,6 +97,52 @@ struct Maps<4> {
                                           {-1.0f / 6, 1.0f / 6, -1.0f / 6},
                                           {1.0f / 24, 1.0f / 12, 1.0f / 6},
                                           {1.0f / 24, -1.0f / 12, 1.0f / 6},
+                                          {0, 0, 1}};
+};
+
+// A row of B^T has the coefficients of the product of x - p over the points p other than its own, so a new point
+// multiplies the rows of the others by one more factor.
+template <>
+struct Maps<5> {
+  template <class V>
+  TENGEN_INLINE void input(const V *d, V *out) {
+    V shifted[6], others[6];
+    for (int k = 0; k < 6; ++k) shifted[k] = d[k + 1] + d[k] * 0.5f;  // x + 1/2
+    Maps<4>::input(shifted, others);
+    for (int k = 0; k < 5; ++k) out[k] = others[k];
+    out[5] = d[1] * 4.0f - d[3] * 5.0f + d[5];
+    out[6] = others[5];
+  }
+
+  template <class V>
+  TENGEN_INLINE void output(const V *m, V *out) {
+    const V sum = m[1] + m[2], difference = m[1] - m[2], sum2 = m[3] + m[4], difference2 = m[3] - m[4];
+    out[0] = m[0] + sum + sum2 + m[5];
+    out[1] = difference + difference2 * 2.0f - m[5] * (1.0f / 2);
+    out[2] = sum + sum2 * 4.0f + m[5] * (1.0f / 4);
+    out[3] = difference + difference2 * 8.0f - m[5] * (1.0f / 8);
+    out[4] = sum + m[6] + sum2 * 16.0f + m[5] * (1.0f / 16);
+  }
+
+  template <class V>
+  TENGEN_INLINE void spread(const V *y, V *out) {
+    const V even = y[0] + y[2] + y[4], odd = y[1] + y[3];
+    const V even2 = y[0] + y[2] * 4.0f + y[4] * 16.0f, odd2 = y[1] * 2.0f + y[3] * 8.0f;
+    out[0] = y[0];
+    out[1] = even + odd;
+    out[2] = even - odd;
+    out[3] = even2 + odd2;
+    out[4] = even2 - odd2;
+    out[5] = y[0] - y[1] * (1.0f / 2) + y[2] * (1.0f / 4) - y[3] * (1.0f / 8) + y[4] * (1.0f / 16);
+    out[6] = y[4];
+  }
+
+  static constexpr float kWeight[7][3] = {{1.0f / 2, 0, 0},
+                                          {-1.0f / 9, -1.0f / 9, -1.0f / 9},
+                                          {1.0f / 3, -1.0f / 3, 1.0f / 3},
+                                          {1.0f / 60, 1.0f / 30, 1.0f / 15},
+                                          {-1.0f / 36, 1.0f / 18, -1.0f / 9},
+                                          {-32.0f / 45, 16.0f / 45, -8.0f / 45},
                                           {0, 0, 1}};
 };
 
