@@ -262,16 +262,20 @@ mod tests {
     #[test]
     fn a_position_has_the_same_bits_in_every_batch_and_a_gradient_on_any_number_of_threads() {
         tch::set_num_threads(1);
-        for side in [3, 1] {
+        for (side, board) in [(1, 9), (3, 5), (3, 7), (3, 9)] {
             let weight = numbers(1.3, [48, 24, side, side]).set_requires_grad(true);
             if !fits_here(&weight) {
                 return;
             }
-            let x = numbers(0.7, [37, 24, 9, 9]);
+            let x = numbers(0.7, [37, 24, board, board]);
             let together = convolved(&x, &weight).expect("libtorch");
             for (first, count) in [(0, 1), (36, 1), (3, 17)] {
                 let alone = convolved(&x.narrow(0, first, count), &weight).expect("libtorch");
-                assert_eq!(alone, together.narrow(0, first, count), "{first} {count}");
+                assert_eq!(
+                    alone,
+                    together.narrow(0, first, count),
+                    "{board}x{board} {first} {count}"
+                );
             }
             let gradient = || {
                 let loss = convolved(&x, &weight).expect("libtorch").square().sum(Kind::Float);
@@ -281,7 +285,7 @@ mod tests {
             tch::set_num_threads(3);
             let three = gradient();
             tch::set_num_threads(1);
-            assert_eq!(one, three, "{side}x{side}");
+            assert_eq!(one, three, "{side}x{side} on {board}x{board}");
         }
     }
 

@@ -136,7 +136,8 @@ fn ranks_learn_what_one_process_learns_with_the_whole_batch() {
     let (expected, found) = (learned(&one), learned(&two));
     assert_eq!((expected.0, found.0), (50, 50));
     let difference = difference(&expected.1, &found.1);
-    assert!(difference < 1e-6, "{difference}");
+    // Sums over halves of a batch are rounded differently.
+    assert!(difference < 5e-5, "{difference}");
     for loss in [
         "total_loss",
         "policy_loss",
