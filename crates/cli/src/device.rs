@@ -17,15 +17,11 @@ pub(crate) struct DeviceArgs {
     /// run, its inference.device]
     #[arg(long, value_name = "DEVICE")]
     pub(crate) device: Option<Devices>,
-    /// Number format of networks: fp32, bf16, fp16 on GPUs, or auto for the fastest: bf16 on GPUs and CPUs with bf16
-    /// instructions (in gtp, analyze, and serve, CPUs with AMX), fp16 on older GPUs, otherwise fp32. In fp32, GPUs with
-    /// TF32 round the inputs of convolutions to it, except those of KataGo's networks [default: auto; for a run, its
-    /// inference.dtype]
+    /// Number format of networks: fp32, bf16, fp16 on GPUs, or auto for the fastest: bf16 on GPUs and CPUs with AMX,
+    /// fp16 on older GPUs, otherwise fp32. In fp32, GPUs with TF32 round the inputs of convolutions to it, except those
+    /// of KataGo's networks [default: auto; for a run, its inference.dtype]
     #[arg(long, value_name = "FORMAT")]
     pub(crate) dtype: Option<PrecisionChoice>,
-    /// Whether networks evaluate only a few positions at once.
-    #[arg(skip)]
-    pub(crate) few: bool,
 }
 
 impl DeviceArgs {
@@ -40,11 +36,6 @@ impl DeviceArgs {
         }
         let dtype = Some(dtype);
         DeviceArgs { dtype, ..self }
-    }
-
-    /// The same device, with the format that is fastest for a few positions at once unless the user names one.
-    pub(crate) fn for_few(self) -> DeviceArgs {
-        DeviceArgs { few: true, ..self }
     }
 
     /// The devices that the user names, or the CPU.
@@ -76,13 +67,9 @@ impl DeviceArgs {
     /// If the device cannot be used, or cannot compute in this format.
     pub(crate) fn predictor_options(self) -> anyhow::Result<PredictorOptions> {
         let device = DeviceChoice::first_of(self.devices());
-        let choose = match self.few {
-            true => Precision::for_few_positions,
-            false => Precision::for_prediction,
-        };
         Ok(PredictorOptions {
             device,
-            precision: choose(self.dtype.unwrap_or_default(), device)?,
+            precision: Precision::for_prediction(self.dtype.unwrap_or_default(), device)?,
             ..PredictorOptions::default()
         })
     }

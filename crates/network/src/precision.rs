@@ -21,12 +21,11 @@ use crate::predictor::{PredictorOptions, TorchPredictor};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Precision {
-    /// 32-bit floats, about as fast as bf16 on CPUs without AMX. On a GPU, convolutions may round their inputs to TF32,
-    /// with 10 bits of mantissa.
+    /// 32-bit floats, at least as fast as bf16 on CPUs without AMX. On a GPU, convolutions may round their inputs to
+    /// TF32, with 10 bits of mantissa.
     #[default]
     Fp32,
-    /// 16-bit floats with 8 bits of mantissa, for GPUs, CPUs with AMX, and, in large batches, others with AVX512-BF16.
-    /// Policy logits differ by about 1%.
+    /// 16-bit floats with 8 bits of mantissa, for GPUs and CPUs with AMX. Policy logits differ by about 1%.
     Bf16,
     /// 16-bit floats with 11 bits of mantissa, up to 65,504: for GPUs that cannot compute bf16.
     Fp16,
@@ -45,10 +44,11 @@ impl Precision {
         }
     }
 
-    /// The format for prediction on a device. An automatic choice is bf16 on GPUs and CPUs that have instructions for
-    /// it, otherwise fp16 on a GPU and fp32 on a CPU. Measurements of a fraction of a second each, once per process,
-    /// replace it by fp32 if that is clearly faster every time. Requiring all of them makes the choice depend on the
-    /// machine alone, so a match or gate that resumes there continues in the same format.
+    /// The format for prediction on a device. An automatic choice is bf16 on GPUs that have instructions for it and on
+    /// CPUs with AMX, fp16 on other GPUs, and fp32 on other CPUs, where our own convolutions are at least as fast.
+    /// Measurements of a fraction of a second each, once per process, replace bf16 by fp32 if that is clearly faster
+    /// every time. Requiring all of them makes the choice depend on the machine alone, so a match or gate that resumes
+    /// there continues in the same format.
     ///
     /// # Errors
     /// If the device cannot be used, or cannot compute in the requested format.
@@ -64,22 +64,8 @@ impl Precision {
         }
     }
 
-    /// Like [`Precision::for_prediction`], for a search that evaluates one or a few positions at once. There, our fp32
-    /// convolutions are faster than bf16 on a CPU without a matrix unit, so an automatic choice is fp32.
-    ///
-    /// # Errors
-    /// Same as [`Precision::for_prediction`].
-    pub fn for_few_positions(choice: PrecisionChoice, device: DeviceChoice) -> Result<Precision, DeviceError> {
-        match choice {
-            PrecisionChoice::Auto if device.resolve()? == Device::Cpu && !libtorch::multiplies_matrices() => {
-                Ok(Precision::Fp32)
-            }
-            _ => Precision::for_prediction(choice, device),
-        }
-    }
-
-    /// The format for training a network with this many channels on a device. An automatic choice is bf16 where there
-    /// are instructions for it, except for networks with fewer than 32 channels on a CPU, where fp32 is as fast.
+    /// The format for training a network with this many channels on a device. An automatic choice is bf16 where
+    /// prediction would use it, except for networks with fewer than 32 channels on a CPU, where fp32 is as fast.
     pub fn for_training(choice: PrecisionChoice, device: Device, channels: usize) -> Precision {
         match choice {
             PrecisionChoice::Fp32 => Precision::Fp32,
@@ -129,7 +115,7 @@ fn proposed(device: Device) -> Precision {
             Some(gpu) if !gpu.computes_bf16() => Precision::Fp16,
             _ => Precision::Bf16,
         },
-        _ if libtorch::fast_bf16() => Precision::Bf16,
+        _ if libtorch::multiplies_matrices() => Precision::Bf16,
         _ => Precision::Fp32,
     }
 }
@@ -199,7 +185,7 @@ mod tests {
     #[test]
     fn automatic_formats_are_those_that_the_device_is_fast_at() {
         let (auto, cpu) = (PrecisionChoice::Auto, DeviceChoice::Cpu);
-        let by_instructions = if libtorch::fast_bf16() {
+        let by_instructions = if libtorch::multiplies_matrices() {
             Precision::Bf16
         } else {
             Precision::Fp32
@@ -207,11 +193,6 @@ mod tests {
         // If the instructions turn out to be slow, measurements decide, once per process.
         let measured = confirmed(by_instructions, Device::Cpu);
         assert_eq!(Precision::for_prediction(auto, cpu), Ok(measured));
-        let for_few = match libtorch::multiplies_matrices() {
-            true => measured,
-            false => Precision::Fp32,
-        };
-        assert_eq!(Precision::for_few_positions(auto, cpu), Ok(for_few));
         assert_eq!(Precision::for_training(auto, Device::Cpu, 32), measured);
         assert_eq!(Precision::for_training(auto, Device::Cpu, 31), Precision::Fp32);
         assert_eq!(Precision::for_training(auto, Device::Cuda(0), 8), Precision::Bf16);
@@ -222,7 +203,6 @@ mod tests {
         for (precision, predicts) in [(Precision::Fp32, Ok(Precision::Fp32)), (Precision::Bf16, bf16)] {
             let choice = PrecisionChoice::from(precision);
             assert_eq!(Precision::for_prediction(choice, cpu), predicts);
-            assert_eq!(Precision::for_few_positions(choice, cpu), predicts);
             assert_eq!(Precision::for_training(choice, Device::Cpu, 32), precision);
         }
     }

@@ -147,7 +147,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
         let names = config.unknown.join(", ");
         output::say(format!("settings without a meaning here are ignored: {names}"));
     }
-    let loader = Loader::new(&args.device.for_few(), args.rules.unwrap_or(Rules::tromp_taylor()))?;
+    let loader = Loader::new(&args.device, args.rules.unwrap_or(Rules::tromp_taylor()))?;
     let predictor = loader.predictor(&args.model)?;
     let parallel = usize::from(config.parallel.unwrap_or(USUAL_PARALLEL));
     let leaves = config.leaves.unwrap_or(arguments::USUAL_LEAVES);

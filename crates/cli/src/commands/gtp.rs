@@ -114,7 +114,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
         komi: args.komi,
         rules: args.rules,
     };
-    let loader = Loader::new(&args.device.for_few(), args.rules.unwrap_or_default())?;
+    let loader = Loader::new(&args.device, args.rules.unwrap_or_default())?;
     let options = PlayOptions {
         visits: args.visits,
         seconds: args.seconds,

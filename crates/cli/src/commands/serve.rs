@@ -47,7 +47,7 @@ pub(crate) struct Args {
 
 /// Serves until a signal arrives, which is the normal end of this command.
 pub(crate) fn run(args: Args) -> anyhow::Result<()> {
-    let loader = Loader::new(&args.device.for_few(), Rules::default())?;
+    let loader = Loader::new(&args.device, Rules::default())?;
     let runs = Runs::open(&args.store)?;
     let interrupt = Interrupt::listen("Stopping the server…")?;
     let load = Box::new(move |store: &Store, model: &ModelId| analyst(&loader, store, model, args.leaves));

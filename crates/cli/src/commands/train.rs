@@ -17,7 +17,7 @@ use crate::output::{bar, result, spinner};
 
 /// What `--dtype` means here, where no games are played.
 const DTYPE: &str = "Number format that the network is trained in: fp32, bf16, or auto for bf16 on GPUs and CPUs with \
-                     bf16 instructions, otherwise fp32 [default: the configuration's training.precision]";
+                     AMX, otherwise fp32 [default: the configuration's training.precision]";
 
 /// Train a network on games: those of a run's store, or those that a file names
 ///
