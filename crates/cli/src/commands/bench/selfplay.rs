@@ -153,7 +153,6 @@ impl Predictors {
         let device = DeviceArgs {
             device: Some(devices),
             dtype: Some(args.dtype),
-            ..DeviceArgs::default()
         };
         let used = DeviceChoice::all_of(devices);
         check_each_has_a_thread(args.threads as usize, used.len())?;
