@@ -121,7 +121,8 @@ int64_t side_of(const Tensor &mapped) {
 }
 
 // The side of the tiles for a weight, [outputs, inputs, k, k], with the fewest products on a board. Tiles of 5x5 points
-// are less exact, take more work for the maps, and have more weights to read, so they must save a fifth of the products.
+// are less exact, take more work for the maps, and have more weights to read, so they must save a fifth of the
+// products.
 int64_t best_side(const Tensor &weight, int64_t height, int64_t width) {
   if (weight.size(2) == 1) return 1;
   const auto products = [&](int64_t side) { return Grid(height, width, side).tiles() * numbers_of(side); };
@@ -245,16 +246,16 @@ auto *map_of(int64_t side) {
   }
 }
 
-// The map of a weight, [outputs, inputs, k, k], as [numbers, inputs, outputs] with the last two in panels, and inputs of
-// zeros up to a multiple of kChannels. With `turned`, that of the weight with which gradients flow back: kernels turned
-// by half a turn, and inputs and outputs exchanged.
+// The map of a weight, [outputs, inputs, k, k], as [numbers, inputs, outputs] with the last two in panels, and inputs
+// of zeros up to a multiple of kChannels. With `turned`, that of the weight with which gradients flow back: kernels
+// turned by half a turn, and inputs and outputs exchanged.
 Tensor map_weight(const Tensor &weight, int64_t side, bool turned) {
   const Tensor kernels = weight.contiguous();
   const int64_t outputs = weight.size(0), inputs = weight.size(1);
   const int64_t rows = turned ? outputs : padded(inputs), columns = turned ? padded(inputs) : outputs;
   const Tensor out = at::zeros({numbers_of(side), rows, columns}, kernels.options());
   map_of(side)(kernels.data_ptr<float>(), outputs, inputs, turned, rows, columns, passes(side, rows, columns).panel,
-      out.data_ptr<float>());
+               out.data_ptr<float>());
   return out;
 }
 
@@ -275,8 +276,8 @@ void convolve(const Tensor &x, const Tensor &mapped, After after, Tensor &y) {
   });
 }
 
-// The gradients of the first `inputs` rows of kernels, [outputs, inputs, k, k], from those of their maps, [numbers, rows,
-// outputs].
+// The gradients of the first `inputs` rows of kernels, [outputs, inputs, k, k], from those of their maps, [numbers,
+// rows, outputs].
 template <int M>
 TENGEN_INLINE void gather_all(const float *mapped, int64_t rows, int64_t outputs, int64_t inputs, float *out) {
   for (int64_t input = 0; input < inputs; ++input)
@@ -418,10 +419,10 @@ at::Tensor *tengen_convolution_weight(const at::Tensor *weight, int64_t height, 
   });
 }
 
-// conv(x) + bias + own, with a mapped weight of so many inputs, followed by ReLU if requested. `own`, [B, outputs], is a
-// bias of each sample, or null.
-at::Tensor *tengen_convolution_conv(const at::Tensor *x, int64_t inputs, const at::Tensor *mapped, const at::Tensor *bias,
-                                 const at::Tensor *own, int relu) {
+// conv(x) + bias + own, with a mapped weight of so many inputs, followed by ReLU if requested. `own`, [B, outputs], is
+// a bias of each sample, or null.
+at::Tensor *tengen_convolution_conv(const at::Tensor *x, int64_t inputs, const at::Tensor *mapped,
+                                    const at::Tensor *bias, const at::Tensor *own, int relu) {
   return guarded([&] {
     check_input(*x, inputs);
     Tensor y = output_of(*x, mapped->size(2));
@@ -433,7 +434,7 @@ at::Tensor *tengen_convolution_conv(const at::Tensor *x, int64_t inputs, const a
 
 // ReLU(conv(x) + bias + own + sum), written over sum if that is in channels-last memory.
 at::Tensor *tengen_convolution_conv_add_relu(at::Tensor *sum, const at::Tensor *x, int64_t inputs,
-                                          const at::Tensor *mapped, const at::Tensor *bias, const at::Tensor *own) {
+                                             const at::Tensor *mapped, const at::Tensor *bias, const at::Tensor *own) {
   return guarded([&] {
     check_input(*x, inputs);
     check_input(*sum, mapped->size(2));

@@ -4,8 +4,8 @@
 //
 //   output = A^T [ (G weight G^T) * (B^T input B) ] A,
 //
-// with products number by number in the middle. The interpolation points are 0, 1, -1, 2, and infinity for M = 3, also -2
-// for M = 4, and also -1/2 for M = 5. Each map below does one dimension; `V` is a vector of channels.
+// with products number by number in the middle. The interpolation points are 0, 1, -1, 2, and infinity for M = 3, also
+// -2 for M = 4, and also -1/2 for M = 5. Each map below does one dimension; `V` is a vector of channels.
 
 #pragma once
 

@@ -86,11 +86,7 @@ fn nested<C: Convolution>(block: &Nested<C, Linear>, x: Tensor, pass: Pass<'_, C
 /// ReLU(norm(conv(x))), zero off the board.
 fn relu<C: Convolution>(conv: &C, x: &Tensor, pass: Pass<'_, C::Mode>) -> Result<Tensor, C::Error> {
     let out = conv.apply(x, pass, After::Relu)?;
-    Ok(if conv.masks(x, pass.mode) {
-        out
-    } else {
-        masked(out, pass.boards)
-    })
+    Ok(on_board(conv, x, out, pass))
 }
 
 /// ReLU(norm(conv(x)) + sum), zero off the board. It may overwrite `sum`, like [`Convolution::add_relu`].
@@ -101,11 +97,15 @@ pub(crate) fn add_relu<C: Convolution>(
     pass: Pass<'_, C::Mode>,
 ) -> Result<Tensor, C::Error> {
     let out = conv.add_relu(x, sum, pass)?;
-    Ok(if conv.masks(x, pass.mode) {
-        out
-    } else {
-        masked(out, pass.boards)
-    })
+    Ok(on_board(conv, x, out, pass))
+}
+
+/// What a convolution of `x` gave, zero off the board.
+fn on_board<C: Convolution>(conv: &C, x: &Tensor, out: Tensor, pass: Pass<'_, C::Mode>) -> Tensor {
+    match conv.masks(x, pass.mode) {
+        true => out,
+        false => masked(out, pass.boards),
+    }
 }
 
 /// ReLU(norm(conv(x)) + own + sum), zero off the board, where `own`, `[B, O]` in fp32, is a bias of each sample.
