@@ -21,7 +21,7 @@ use crate::predictor::{PredictorOptions, TorchPredictor};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Precision {
-    /// 32-bit floats, at least as fast as bf16 on CPUs without AMX. On a GPU, convolutions may round their inputs to
+    /// 32-bit floats, about as fast as bf16 or faster on CPUs without AMX. On a GPU, convolutions may round inputs to
     /// TF32, with 10 bits of mantissa.
     #[default]
     Fp32,
@@ -45,7 +45,7 @@ impl Precision {
     }
 
     /// The format for prediction on a device. An automatic choice is bf16 on GPUs that have instructions for it and on
-    /// CPUs with AMX, fp16 on other GPUs, and fp32 on other CPUs, where our own convolutions are at least as fast.
+    /// CPUs with AMX, fp16 on other GPUs, and fp32 on other CPUs, where our convolutions are about as fast or faster.
     /// Measurements of a fraction of a second each, once per process, replace bf16 by fp32 if that is clearly faster
     /// every time. Requiring all of them makes the choice depend on the machine alone, so a match or gate that resumes
     /// there continues in the same format.
