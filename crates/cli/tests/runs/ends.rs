@@ -508,14 +508,14 @@ fn a_start_with_other_settings_names_them() {
     let said = stderr_of(&first);
     assert!(
         said.contains(
-            "settings changed since the last start: budget.steps 20 -> 150, training.learning_rate 0.003 -> 0.001"
+            "settings changed since the last start: budget.steps 20 -> 150, training.learning_rate 0.012 -> 0.001"
         ),
         "{said}"
     );
     // Without the setting, the run returns to the value of the file, and says that as well.
     let second = place.command("run", &["budget.steps=400"]).output().expect("starts");
     let said = stderr_of(&second);
-    assert!(said.contains("training.learning_rate 0.001 -> 0.003"), "{said}");
+    assert!(said.contains("training.learning_rate 0.001 -> 0.012"), "{said}");
     let third = place.command("run", &["budget.steps=400"]).output().expect("starts");
     assert!(!stderr_of(&third).contains("changed since"), "{}", stderr_of(&third));
 }

@@ -122,7 +122,7 @@ fn difference(a: &[f32], b: &[f32]) -> f32 {
 /// With SGD, because other optimizers divide tiny gradients by their own size, so that they enlarge what rounding does.
 #[test]
 fn ranks_learn_what_one_process_learns_with_the_whole_batch() {
-    const SGD: &[&str] = &["training.optimizer=\"sgd\""];
+    const SGD: &[&str] = &["training.optimizer=\"sgd\"", "training.learning_rate=0.003"];
     let (folder, one) = store();
     let two = folder.path().join("two");
     let copied = Command::new("cp").arg("-a").args([&one, &two]).status();
