@@ -19,14 +19,17 @@
 //! | optional planes | points in each plane |
 //! |---|---|
 //! | [`pass_alive`](PlaneSet::pass_alive) | the pass-alive areas of the mover and of the opponent |
+//! | [`ladders`](PlaneSet::ladders) | the stones of either color that can be captured in a ladder, and the mover's plays that begin one |
 //!
-//! A pass-alive area consists of chains that live even if their owner always passes, and their vital regions.
+//! A pass-alive area consists of chains that live even if their owner always passes, and their vital regions. What a
+//! [ladder](tengen_ladders) is follows KataGo (Wu, 2019).
 //!
 //! No plane encodes the order of earlier moves, so transpositions share one prediction. Other programs' networks may
 //! see that order; for them, `Features` carry a [`Trail`].
 
 use std::sync::Arc;
 
+use tengen_ladders::{Ladders, ladders};
 use tengen_rules::{
     Color, ImageTable, Komi, Move, PointSet, Position, Scoring, Size, Suicide, Symmetry, pass_alive_area,
 };
@@ -60,6 +63,8 @@ pub const PLANE_OPPONENT_AREA: usize = 7;
 pub struct PlaneSet {
     /// The two planes of [`Features::pass_alive`].
     pub pass_alive: bool,
+    /// The two planes of [`Features::ladders`].
+    pub ladders: bool,
     /// No planes, but the [`Trail`] of every position, from which a predictor makes its own inputs.
     pub trail: bool,
 }
@@ -68,23 +73,30 @@ impl PlaneSet {
     /// All optional planes.
     pub const ALL: PlaneSet = PlaneSet {
         pass_alive: true,
+        ladders: true,
         trail: false,
     };
 
     /// No optional planes, but the trail of every position.
     pub const TRAIL: PlaneSet = PlaneSet {
         pass_alive: false,
+        ladders: false,
         trail: true,
     };
 
     /// Number of bit planes, with those of [`Features`].
     pub const fn bit_planes(self) -> usize {
-        BIT_PLANES + if self.pass_alive { 2 } else { 0 }
+        BIT_PLANES + if self.pass_alive { 2 } else { 0 } + if self.ladders { 2 } else { 0 }
     }
 
     /// The optional planes of a position, in the order of the table in the module header.
     pub(crate) fn optional(self, features: &Features) -> impl Iterator<Item = PointSet> {
-        self.pass_alive.then(|| features.pass_alive()).into_iter().flatten()
+        let pass_alive = self.pass_alive.then(|| features.pass_alive());
+        let ladders = self
+            .ladders
+            .then(|| features.ladders())
+            .map(|found| [found.stones, found.plays]);
+        [pass_alive, ladders].into_iter().flatten().flatten()
     }
 }
 
@@ -157,6 +169,13 @@ impl Features {
         let (own, opponent) = (self.planes[PLANE_OWN], self.planes[PLANE_OPPONENT]);
         let area = |own, opponent| pass_alive_area(self.size, own, opponent, self.suicide);
         [area(own, opponent), area(opponent, own)]
+    }
+
+    /// The stones of either color that can be captured in a ladder, and the mover's plays that begin one.
+    pub fn ladders(&self) -> Ladders {
+        // The mover is called Black here.
+        let stones = [self.planes[PLANE_OWN], self.planes[PLANE_OPPONENT]];
+        ladders(self.size, &stones, self.planes[PLANE_BANNED], Color::White)
     }
 
     /// The mirror image of the position under a symmetry.

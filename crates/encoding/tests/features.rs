@@ -7,7 +7,7 @@ use tengen_encoding::{
     Features, GLOBALS, InputBatch, PLANE_BANNED, PLANE_LIBERTIES, PLANE_OPPONENT, PLANE_OPPONENT_AREA, PLANE_OWN,
     PLANE_OWN_AREA, PlaneSet, canvas_index,
 };
-use tengen_rules::{Color, Komi, Move, Position, Size, Symmetry, format_point};
+use tengen_rules::{Color, Komi, Move, Position, Size, Symmetry, format_point, parse_point};
 use tengen_testing::{Random, position_after, random_move};
 
 fn komi(text: &str) -> Komi {
@@ -106,6 +106,9 @@ proptest! {
         for &image in Symmetry::all(size) {
             let features = Features::of(&mirrored(&position, image), komi);
             prop_assert_eq!(&features, &original.transformed(image));
+            let [mirrored_ladders, ladders] = [&features, &original].map(Features::ladders);
+            prop_assert_eq!(mirrored_ladders.stones, image.apply_set(size, &ladders.stones));
+            prop_assert_eq!(mirrored_ladders.plays, image.apply_set(size, &ladders.plays));
             let alive = mirrored(&position, image).pass_alive();
             let mover = position.to_move();
             prop_assert_eq!(features.pass_alive(), [*alive.of(mover), *alive.of(mover.opposite())]);
@@ -174,7 +177,11 @@ const KEY_C3_B2: u128 = 78_697_243_211_934_363_573_228_553_900_304_273_379;
 fn pass_alive_areas_add_two_planes() {
     let size = Size::square(5).unwrap();
     let position = position_after(size, "B1 D1 B2 D2 B3 D3 B4 D4 B5 E1 A3");
-    let mut batch = InputBatch::with_planes(Size::new(7, 5).unwrap(), PlaneSet::ALL);
+    let plane_set = PlaneSet {
+        pass_alive: true,
+        ..PlaneSet::default()
+    };
+    let mut batch = InputBatch::with_planes(Size::new(7, 5).unwrap(), plane_set);
     batch.push(&Features::of(&position, Komi::ZERO));
     let left_columns = (0..5).map(|row| 0b11 << (row * 7)).sum::<u64>();
     assert_eq!(batch.planes().dim(), (1, 10, 1));
@@ -184,6 +191,43 @@ fn pass_alive_areas_add_two_planes() {
     let mut base = InputBatch::new(batch.canvas());
     base.push(&Features::of(&position, Komi::ZERO));
     assert_eq!(base.planes(), batch.planes().slice(s![.., ..8, ..]));
+}
+
+/// White's stone runs toward the lower right edge, unless a white stone is in its way.
+#[test]
+fn ladders_add_two_planes() {
+    let size = Size::square(7).unwrap();
+    let plane_set = PlaneSet {
+        ladders: true,
+        ..PlaneSet::default()
+    };
+    let seen = |moves: &str| {
+        let position = position_after(size, moves);
+        let mut batch = InputBatch::with_planes(size, plane_set);
+        batch.push(&Features::of(&position, Komi::ZERO));
+        assert_eq!(batch.planes().dim(), (1, 10, 1));
+        [8, 9].map(|plane| batch.planes()[[0, plane, 0]])
+    };
+    let bits = |points: &str| -> u64 {
+        let of = |name| parse_point(size, name).unwrap();
+        points.split_whitespace().map(|name| 1 << of(name).index()).sum()
+    };
+    // . . . . . . .
+    // . . X . . . .      After Black D5, White runs along C4, D4, D3, E3 and so on.
+    // . X O . . . .
+    // . X . . . . .
+    let works = "B5 C5 C6 F6 B4 pass";
+    assert_eq!(seen(works), [bits("C5"), bits("D5")], "Black to move");
+    assert_eq!(
+        seen("B5 C5 C6 F6 B4"),
+        [bits("C5"), 0],
+        "White, to move, has stones that can be captured"
+    );
+    assert_eq!(
+        seen("B5 C5 C6 E3 B4 pass"),
+        [0, 0],
+        "a stone in the way breaks the ladder"
+    );
 }
 
 /// On the canvas of 13x9, the planes take two words, and rows of 5 and of 13 points cross from one into the other.
@@ -253,10 +297,12 @@ fn check_batch_of_small_boards(plane_set: PlaneSet) {
     assert_eq!(nchw.dim(), (3, channels, 4, 5));
     assert_eq!(nhwc.dim(), (3, 4, 5, channels));
     for (number, sample) in features.iter().enumerate() {
+        let ladders = sample.ladders();
         let planes: Vec<_> = sample
             .planes
             .into_iter()
             .chain(sample.pass_alive())
+            .chain([ladders.stones, ladders.plays])
             .take(bit_planes)
             .collect();
         for channel in 0..channels {

@@ -11,8 +11,8 @@ pub enum ExportError {
     Attention(String),
     /// Input planes that the format's program does not compute.
     #[error(
-        "the network {0} has network.pass_alive_inputs, whose planes the exported program does not compute: export it \
-         with --format onnx, which takes the planes as inputs"
+        "the network {0} has network.{1}, whose planes the exported program does not compute: export it with --format \
+         onnx, which takes the planes as inputs"
     )]
-    PassAliveInputs(String),
+    Inputs(String, &'static str),
 }

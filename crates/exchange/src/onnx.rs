@@ -27,6 +27,12 @@ const PLANES: [&str; 8] = [
 /// The optional planes of networks with `pass_alive_inputs`.
 const PASS_ALIVE: [&str; 2] = ["pass-alive area of the side to move", "pass-alive area of the opponent"];
 
+/// The optional planes of networks with `ladder_inputs`.
+const LADDERS: [&str; 2] = [
+    "stones that can be captured in a ladder",
+    "plays of the side to move that begin a ladder",
+];
+
 /// What the global inputs mean.
 const GLOBALS: [&str; 3] = [
     "komi for the side to move / points of the board",
@@ -68,9 +74,10 @@ pub fn onnx(name: &str, model: &Model) -> Result<Vec<u8>, ExportError> {
 /// What the inputs mean and where the model comes from, by key. Values that are not plain text are JSON.
 pub fn metadata(name: &str, model: &Model) -> Vec<(&'static str, String)> {
     let info = &model.info;
-    let pass_alive = model.weights.config().pass_alive_inputs;
+    let config = model.weights.config();
     let mut planes = PLANES.to_vec();
-    planes.extend(PASS_ALIVE.into_iter().filter(|_| pass_alive));
+    planes.extend(PASS_ALIVE.into_iter().filter(|_| config.pass_alive_inputs));
+    planes.extend(LADDERS.into_iter().filter(|_| config.ladder_inputs));
     planes.push("points on the board");
     vec![
         ("name", name.to_owned()),
@@ -136,10 +143,11 @@ mod tests {
             soft_policy_head: true,
             short_term_head: true,
             pass_alive_inputs: true,
+            ladder_inputs: true,
             nested_blocks: true,
             ..plain.clone()
         };
-        for (config, planes, outputs) in [(plain, 9, 6), (every_head, 11, 9)] {
+        for (config, planes, outputs) in [(plain, 9, 6), (every_head, 13, 9)] {
             let model = model(&config);
             let bytes = onnx("net", &model).unwrap();
             assert_eq!(bytes, onnx("net", &model).unwrap(), "the same bytes every time");

@@ -18,8 +18,13 @@ pub fn pytorch_files(model: &Model) -> Result<Vec<(&'static str, Vec<u8>)>, Expo
         return Err(ExportError::Attention(model.weights.config().name()));
     }
     let config = model.weights.config();
-    if config.pass_alive_inputs {
-        return Err(ExportError::PassAliveInputs(config.name()));
+    for (has, key) in [
+        (config.pass_alive_inputs, "pass_alive_inputs"),
+        (config.ladder_inputs, "ladder_inputs"),
+    ] {
+        if has {
+            return Err(ExportError::Inputs(config.name(), key));
+        }
     }
     let encoded = model.encode();
     Ok(vec![

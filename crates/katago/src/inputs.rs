@@ -28,11 +28,10 @@
 //! | 18 | how much half a point of komi is worth, by parity |
 
 use tengen_encoding::{Board, Trail};
+use tengen_ladders::{Grid, Ladders, ladders};
 use tengen_rules::{Color, KoRule, Move, Point, PointSet, Scoring, Size, Suicide};
 
 use crate::area::area;
-use crate::grid::Grid;
-use crate::ladder::ladders;
 
 /// Number of input planes.
 pub const PLANES: usize = 22;
@@ -85,7 +84,7 @@ impl Inputs {
         self.planes[0] = trail.size.points().collect();
         self.planes[1] = board.stones[trail.mover.index()];
         self.planes[2] = board.stones[trail.mover.opposite().index()];
-        let grid = Grid::new(trail.size, &board.stones, None);
+        let grid = Grid::new(trail.size, &board.stones);
         for point in board.stones[0] | board.stones[1] {
             if let liberties @ 1..=3 = grid.liberties(grid.cell(trail.size, point)) {
                 self.planes[2 + usize::from(liberties)].insert(point);
@@ -119,8 +118,12 @@ impl Inputs {
     fn add_ladders(&mut self, trail: &Trail, turns: usize) {
         let [now, one_ago, two_ago] = &trail.boards;
         let opponent = trail.mover.opposite();
-        let present = ladders(trail.size, now, opponent);
-        let past = |board: &Board| ladders(trail.size, board, opponent).stones;
+        let ladders_of = |board: &Board| -> Ladders {
+            let banned = board.ko.into_iter().collect();
+            ladders(trail.size, &board.stones, banned, opponent)
+        };
+        let present = ladders_of(now);
+        let past = |board: &Board| ladders_of(board).stones;
         self.planes[14] = present.stones;
         self.planes[17] = present.plays;
         self.planes[15] = if turns < 1 { present.stones } else { past(one_ago) };

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `network`, `layers`, `reader`, `error` | a network as its file describes it |
 //! | `inputs` | the planes and numbers that a network sees |
-//! | `grid`, `ladder`, `area` | what these planes are made of |
+//! | `area` | the area that they show |
 //! | `outputs` | what the numbers at the end mean |
 //!
 //! Written from the formats and definitions in KataGo's public sources, version 1.17.2. Deliberately absent: any
@@ -12,9 +12,7 @@
 
 mod area;
 mod error;
-mod grid;
 mod inputs;
-mod ladder;
 mod layers;
 mod network;
 mod outputs;

@@ -43,6 +43,10 @@ pub struct NetworkConfig {
     /// must be analyzed for it. Only true is written, so files without the key mean false.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub pass_alive_inputs: bool,
+    /// Whether the network also sees which stones can be captured in a ladder, and which plays begin one (usual false).
+    /// If true, every evaluated position must be read for ladders. Only true is written.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub ladder_inputs: bool,
     /// Whether the network also learns to predict the opponent's reply, which may help it learn (usual false). It plays
     /// as fast with it as without. Only true is written, so files without the key mean false.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -92,6 +96,7 @@ impl NetworkConfig {
             attention_every: 0,
             score_hidden: usual_score_hidden(),
             pass_alive_inputs: false,
+            ladder_inputs: false,
             reply_head: false,
             soft_policy_head: false,
             short_term_head: false,
@@ -113,6 +118,7 @@ impl NetworkConfig {
     pub fn plane_set(&self) -> PlaneSet {
         PlaneSet {
             pass_alive: self.pass_alive_inputs,
+            ladders: self.ladder_inputs,
             trail: false,
         }
     }

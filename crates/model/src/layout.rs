@@ -5,7 +5,7 @@
 //!
 //! | name | shape | contents |
 //! |---|---|---|
-//! | `input.conv.weight` | `[C, 9, 3, 3]` | eight bit planes (ten with `pass_alive_inputs`) and the on-board mask |
+//! | `input.conv.weight` | `[C, 9, 3, 3]` | eight bit planes, two more with `pass_alive_inputs` and with `ladder_inputs`, and the on-board mask |
 //! | `input.globals.weight` | `[C, 3]` | the global inputs, added to every point |
 //! | `blocks.N.conv1.weight`, `conv2.weight` | `[C, C, 3, 3]` | the two convolutions of a block |
 //! | `blocks.N.pool.weight` | `[C, 3C]` | bias from the pooled first half of the block (blocks that pool) |

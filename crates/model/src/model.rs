@@ -302,22 +302,28 @@ mod tests {
         assert_eq!(bare.weights, model.weights);
     }
 
-    /// The key is written only when it is true, so files from before the key existed mean false and keep their bytes.
+    /// The keys are written only when they are true, so files from before the keys existed mean false and keep their
+    /// bytes.
     #[test]
-    fn pass_alive_inputs_are_stored_in_the_files() {
+    fn optional_inputs_are_stored_in_the_files() {
         let (weights, info) = model().to_files();
-        assert!(!String::from_utf8(info).expect("JSON is text").contains("pass_alive"));
+        let info = String::from_utf8(info).expect("JSON is text");
+        assert!(!info.contains("pass_alive") && !info.contains("ladder"));
         assert!(!weights.windows(10).any(|bytes| bytes == b"pass_alive"));
-        let config = NetworkConfig {
-            pass_alive_inputs: true,
-            ..NetworkConfig::new(1, 8)
-        };
-        let on = Model::new(Weights::random(&config, 3).expect("a good config"));
-        let (weights, info) = on.to_files();
-        let back = Model::from_files(&weights, &info).expect("just written");
-        assert_eq!(back.weights, on.weights);
-        assert!(back.weights.config().pass_alive_inputs);
-        assert_eq!(back.weights.values()[0].len(), 8 * 11 * 9);
+        let off = NetworkConfig::new(1, 8);
+        for (pass_alive_inputs, ladder_inputs, planes) in [(true, false, 11), (false, true, 11), (true, true, 13)] {
+            let config = NetworkConfig {
+                pass_alive_inputs,
+                ladder_inputs,
+                ..off.clone()
+            };
+            let on = Model::new(Weights::random(&config, 3).expect("a good config"));
+            let (weights, info) = on.to_files();
+            let back = Model::from_files(&weights, &info).expect("just written");
+            assert_eq!(back.weights, on.weights);
+            assert_eq!(back.weights.config(), &config);
+            assert_eq!(back.weights.values()[0].len(), 8 * planes * 9);
+        }
     }
 
     #[test]

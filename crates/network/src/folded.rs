@@ -253,6 +253,7 @@ mod tests {
             .to_vec();
         all.push(NetworkConfig {
             pass_alive_inputs: true,
+            ladder_inputs: true,
             ..NetworkConfig::new(2, 16)
         });
         all.iter()

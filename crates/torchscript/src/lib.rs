@@ -177,6 +177,7 @@ mod tests {
             soft_policy_head: true,
             short_term_head: true,
             pass_alive_inputs: true,
+            ladder_inputs: true,
             nested_blocks: true,
             ..NetworkConfig::new(2, 8)
         };

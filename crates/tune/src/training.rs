@@ -88,6 +88,7 @@ mod tests {
     fn networks_with_optional_planes_are_measured() {
         let network = NetworkConfig {
             pass_alive_inputs: true,
+            ladder_inputs: true,
             ..NetworkConfig::new(1, 8)
         };
         let config = TrainerConfig {

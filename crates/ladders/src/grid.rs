@@ -6,7 +6,7 @@ use tengen_rules::{Color, MAX_SIDE, Point, PointSet, Size};
 const CELLS: usize = (MAX_SIDE + 1) * (MAX_SIDE + 2) + 1;
 
 /// A cell of a [`Grid`].
-pub(crate) type Cell = u16;
+pub type Cell = u16;
 
 /// What is on a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,7 +18,7 @@ enum On {
 
 /// The stones of a board as chains that know their liberties.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Grid {
+pub struct Grid {
     width: u16,
     height: u16,
     cells: [On; CELLS],
@@ -48,7 +48,7 @@ impl Cells {
 
 impl Grid {
     /// The board with these stones of Black and White.
-    pub(crate) fn new(size: Size, stones: &[PointSet; 2], ko: Option<Point>) -> Grid {
+    pub fn new(size: Size, stones: &[PointSet; 2]) -> Grid {
         let mut grid = Grid {
             width: size.width() as u16,
             height: size.height() as u16,
@@ -68,7 +68,6 @@ impl Grid {
             let cell = grid.cell(size, point);
             grid.cells[usize::from(cell)] = on;
         }
-        grid.ko = ko.map(|point| grid.cell(size, point));
         let mut known = [false; CELLS];
         for point in size.points() {
             let cell = grid.cell(size, point);
@@ -79,6 +78,22 @@ impl Grid {
             }
         }
         grid
+    }
+
+    /// Becomes the same as another board of this size, without touching cells beyond its last row.
+    pub(crate) fn copy_from(&mut self, other: &Grid) {
+        debug_assert_eq!(
+            (self.width, self.height),
+            (other.width, other.height),
+            "boards of one size"
+        );
+        let used = usize::from((self.width + 1) * (self.height + 2) + 1);
+        self.cells[..used].copy_from_slice(&other.cells[..used]);
+        self.head[..used].copy_from_slice(&other.head[..used]);
+        self.next[..used].copy_from_slice(&other.next[..used]);
+        self.liberties[..used].copy_from_slice(&other.liberties[..used]);
+        self.stones[..used].copy_from_slice(&other.stones[..used]);
+        self.ko = other.ko;
     }
 
     /// Makes one chain of all stones that are connected to this one.
@@ -103,7 +118,7 @@ impl Grid {
     }
 
     /// The cell of a point.
-    pub(crate) fn cell(&self, size: Size, point: Point) -> Cell {
+    pub fn cell(&self, size: Size, point: Point) -> Cell {
         (point.row(size) as u16 + 1) * (self.width + 1) + point.column(size) as u16 + 1
     }
 
@@ -137,7 +152,7 @@ impl Grid {
     }
 
     /// The color of the stone on a cell.
-    pub(crate) fn color(&self, cell: Cell) -> Option<Color> {
+    pub fn color(&self, cell: Cell) -> Option<Color> {
         match self.cells[usize::from(cell)] {
             On::Stone(color) => Some(color),
             On::Empty | On::Border => None,
@@ -150,7 +165,7 @@ impl Grid {
     }
 
     /// Number of liberties of the chain of a stone.
-    pub(crate) fn liberties(&self, stone: Cell) -> u16 {
+    pub fn liberties(&self, stone: Cell) -> u16 {
         self.liberties[usize::from(self.head(stone))]
     }
 

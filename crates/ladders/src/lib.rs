@@ -2,32 +2,36 @@
 //!
 //! The attacker only gives atari, and the defender only extends or captures. Every ko is taken to work for the
 //! defender, except where the attacker can take either of two. This is how the ladder planes of KataGo's inputs are
-//! defined, so the same positions must be called ladders here.
+//! defined, and what our own networks see that ask for ladders.
 
-use tengen_encoding::Board;
+mod grid;
+
 use tengen_rules::{Color, PointSet, Size};
 
-use crate::grid::{Cell, Cells, Grid};
+use crate::grid::Cells;
+
+pub use crate::grid::{Cell, Grid};
 
 /// Plays after which a ladder counts as not working.
 const MOST_PLAYS: usize = 25_000;
 
 /// The ladders of a board.
 #[derive(Debug, Default, PartialEq)]
-pub(crate) struct Ladders {
+pub struct Ladders {
     /// The stones of chains that cannot escape from atari, or can be put into such an atari.
-    pub(crate) stones: PointSet,
+    pub stones: PointSet,
     /// The plays that put a chain of the color that was asked for into such an atari.
-    pub(crate) plays: PointSet,
+    pub plays: PointSet,
 }
 
-/// The ladders of a board. The plays are those that capture chains of `target`.
-pub(crate) fn ladders(size: Size, board: &Board, target: Color) -> Ladders {
-    let grid = Grid::new(size, &board.stones, board.ko);
+/// The ladders of a board with these stones of Black and White. The plays are those that capture chains of `target`. No
+/// ladder begins with a play on a `banned` point.
+pub fn ladders(size: Size, stones: &[PointSet; 2], banned: PointSet, target: Color) -> Ladders {
+    let grid = Grid::new(size, stones);
     let mut reader = Reader::new(grid.area());
     let mut found = Ladders::default();
     let mut read = PointSet::new();
-    for point in board.stones[0] | board.stones[1] {
+    for point in stones[0] | stones[1] {
         let stone = grid.cell(size, point);
         let Some(owner) = grid.color(stone).filter(|_| !read.contains(point)) else {
             continue;
@@ -37,7 +41,8 @@ pub(crate) fn ladders(size: Size, board: &Board, target: Color) -> Ladders {
         let (caught, plays) = match grid.liberties(stone) {
             1 => (reader.is_caught(&grid, stone, owner), Vec::new()),
             2 => {
-                let plays = reader.catching_plays(&grid, stone, owner);
+                let may_begin = |&cell: &Cell| grid.point(size, cell).is_some_and(|point| !banned.contains(point));
+                let plays = reader.catching_plays(&grid, stone, owner, may_begin);
                 (!plays.is_empty(), plays)
             }
             _ => continue,
@@ -76,38 +81,50 @@ impl Reader {
         }
     }
 
-    /// The plays of the attacker after which a chain with two liberties cannot escape.
-    fn catching_plays(&mut self, grid: &Grid, stone: Cell, owner: Color) -> Vec<Cell> {
+    /// The plays of the attacker, of those that may be made, after which a chain with two liberties cannot escape.
+    fn catching_plays(
+        &mut self,
+        grid: &Grid,
+        stone: Cell,
+        owner: Color,
+        may_begin: impl Fn(&Cell) -> bool,
+    ) -> Vec<Cell> {
         let mut plays = Cells::default();
         grid.add_liberties(stone, &mut plays);
         let attacker = owner.opposite();
         let catches = |&play: &Cell| {
-            if !grid.may_play(play, attacker) {
+            if !may_begin(&play) || !grid.may_play(play, attacker) {
                 return false;
             }
-            let mut after = *grid;
-            after.play(play, attacker);
-            self.is_caught(&after, stone, owner)
+            self.begin(grid).play(play, attacker);
+            self.is_caught_now(stone, owner)
         };
         plays.0.into_iter().filter(catches).collect()
     }
 
     /// Whether a chain whose owner is to move cannot escape from atari.
     fn is_caught(&mut self, grid: &Grid, stone: Cell, owner: Color) -> bool {
-        if grid.liberties(stone) > 1 {
+        self.begin(grid);
+        self.is_caught_now(stone, owner)
+    }
+
+    /// The same on the first board.
+    fn is_caught_now(&mut self, stone: Cell, owner: Color) -> bool {
+        if self.boards[0].liberties(stone) > 1 {
             return false;
         }
         self.plays = 0;
-        self.put(0, *grid);
         self.boards[0].ko = None;
         self.escaper(0, stone, owner).unwrap_or(false)
     }
 
-    fn put(&mut self, depth: usize, grid: Grid) {
-        match self.boards.get_mut(depth) {
-            Some(board) => *board = grid,
-            None => self.boards.push(grid),
+    /// The first board, as a copy of this one.
+    fn begin(&mut self, grid: &Grid) -> &mut Grid {
+        match self.boards.first_mut() {
+            Some(first) => first.copy_from(grid),
+            None => self.boards.push(*grid),
         }
+        &mut self.boards[0]
     }
 
     /// Gives up once too many plays were tried.
@@ -118,13 +135,18 @@ impl Reader {
     /// Tries a play; the depth at which the other side is to move, or `None` if the play is illegal.
     fn after(&mut self, depth: usize, play: Cell, mover: Color) -> Result<Option<usize>, GaveUp> {
         self.go_on()?;
-        let mut board = self.boards[depth];
-        if !board.may_play(play, mover) {
+        if !self.boards[depth].may_play(play, mover) {
             return Ok(None);
         }
-        board.play(play, mover);
+        match self.boards.split_at_mut(depth + 1) {
+            (before, [after, ..]) => after.copy_from(&before[depth]),
+            (before, []) => {
+                let after = before[depth];
+                self.boards.push(after);
+            }
+        }
+        self.boards[depth + 1].play(play, mover);
         self.plays += 1;
-        self.put(depth + 1, board);
         Ok(Some(depth + 1))
     }
 
