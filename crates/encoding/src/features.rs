@@ -103,6 +103,10 @@ impl PlaneSet {
 /// Points of margin at which the third global input reaches tanh(1).
 const MARGIN_SCALE: f32 = 5.0;
 
+/// Plays after which a ladder is no longer read. In games on 9x9, one position in a thousand has such a ladder, which
+/// would cost as much as all others.
+const MOST_LADDER_PLAYS: usize = 2_000;
+
 /// Everything the network sees of one position, from the view of the side to move.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Features {
@@ -175,7 +179,13 @@ impl Features {
     pub fn ladders(&self) -> Ladders {
         // The mover is called Black here.
         let stones = [self.planes[PLANE_OWN], self.planes[PLANE_OPPONENT]];
-        ladders(self.size, &stones, self.planes[PLANE_BANNED], Color::White)
+        ladders(
+            self.size,
+            &stones,
+            self.planes[PLANE_BANNED],
+            Color::White,
+            MOST_LADDER_PLAYS,
+        )
     }
 
     /// The mirror image of the position under a symmetry.

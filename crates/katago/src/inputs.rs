@@ -39,6 +39,9 @@ pub const PLANES: usize = 22;
 /// Number of input numbers.
 pub const NUMBERS: usize = 19;
 
+/// Plays after which KataGo stops reading a ladder.
+const MOST_LADDER_PLAYS: usize = 25_000;
+
 /// Komi beyond the area of the board plus this is shown as this.
 const MOST_KOMI_BEYOND_AREA: f32 = 20.0;
 
@@ -120,7 +123,7 @@ impl Inputs {
         let opponent = trail.mover.opposite();
         let ladders_of = |board: &Board| -> Ladders {
             let banned = board.ko.into_iter().collect();
-            ladders(trail.size, &board.stones, banned, opponent)
+            ladders(trail.size, &board.stones, banned, opponent, MOST_LADDER_PLAYS)
         };
         let present = ladders_of(now);
         let past = |board: &Board| ladders_of(board).stones;

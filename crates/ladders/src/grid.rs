@@ -8,6 +8,9 @@ const CELLS: usize = (MAX_SIDE + 1) * (MAX_SIDE + 2) + 1;
 /// A cell of a [`Grid`].
 pub type Cell = u16;
 
+/// The head of a cell without a stone; this cell is on the border.
+const NONE: Cell = 0;
+
 /// What is on a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum On {
@@ -53,28 +56,29 @@ impl Grid {
             width: size.width() as u16,
             height: size.height() as u16,
             cells: [On::Border; CELLS],
-            head: [0; CELLS],
+            head: [NONE; CELLS],
             next: [0; CELLS],
             liberties: [0; CELLS],
             stones: [0; CELLS],
             ko: None,
         };
-        for point in size.points() {
-            let on = match point {
-                _ if stones[0].contains(point) => On::Stone(Color::Black),
-                _ if stones[1].contains(point) => On::Stone(Color::White),
-                _ => On::Empty,
-            };
-            let cell = grid.cell(size, point);
-            grid.cells[usize::from(cell)] = on;
+        for row in 1..=size.height() {
+            let first = row * (size.width() + 1) + 1;
+            grid.cells[first..first + size.width()].fill(On::Empty);
         }
-        let mut known = [false; CELLS];
-        for point in size.points() {
-            let cell = grid.cell(size, point);
-            if let On::Stone(color) = grid.cells[usize::from(cell)]
-                && !known[usize::from(cell)]
-            {
-                grid.gather(cell, color, &mut known);
+        let colors = [(Color::Black, &stones[0]), (Color::White, &stones[1])];
+        for (color, stones) in colors {
+            for point in stones.iter() {
+                grid.cells[usize::from(grid.cell(size, point))] = On::Stone(color);
+            }
+        }
+        let mut chain = Vec::new();
+        for (color, stones) in colors {
+            for point in stones.iter() {
+                let cell = grid.cell(size, point);
+                if grid.head(cell) == NONE {
+                    grid.gather(cell, color, &mut chain);
+                }
             }
         }
         grid
@@ -96,16 +100,17 @@ impl Grid {
         self.ko = other.ko;
     }
 
-    /// Makes one chain of all stones that are connected to this one.
-    fn gather(&mut self, head: Cell, color: Color, known: &mut [bool; CELLS]) {
-        let mut chain = vec![head];
-        known[usize::from(head)] = true;
+    /// Makes one chain of all stones that are connected to this one, and leaves them in `chain`.
+    fn gather(&mut self, head: Cell, color: Color, chain: &mut Vec<Cell>) {
+        chain.clear();
+        chain.push(head);
+        self.head[usize::from(head)] = head;
         let mut done = 0;
         while let Some(&stone) = chain.get(done) {
             done += 1;
-            self.head[usize::from(stone)] = head;
             for near in self.around(stone) {
-                if self.is(near, color) && !std::mem::replace(&mut known[usize::from(near)], true) {
+                if self.is(near, color) && self.head(near) == NONE {
+                    self.head[usize::from(near)] = head;
                     chain.push(near);
                 }
             }
@@ -212,9 +217,16 @@ impl Grid {
     }
 
     fn count_liberties(&mut self, stone: Cell) {
-        let mut found = Cells::default();
-        self.add_liberties(stone, &mut found);
-        self.liberties[usize::from(self.head(stone))] = found.0.len() as u16;
+        let mut counted = [0_u64; CELLS.div_ceil(64)];
+        for own in self.chain(stone) {
+            for near in self.around(own) {
+                if self.is_empty(near) {
+                    counted[usize::from(near) / 64] |= 1 << (near % 64);
+                }
+            }
+        }
+        let count: u32 = counted.iter().map(|word| word.count_ones()).sum();
+        self.liberties[usize::from(self.head(stone))] = count as u16;
     }
 
     /// Whether a color may play on a cell. Suicide is never allowed: it does not help in a ladder.

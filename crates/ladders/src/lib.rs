@@ -12,8 +12,8 @@ use crate::grid::Cells;
 
 pub use crate::grid::{Cell, Grid};
 
-/// Plays after which a ladder counts as not working.
-const MOST_PLAYS: usize = 25_000;
+/// Boards for which a reader has room at first.
+const USUAL_DEPTH: usize = 16;
 
 /// The ladders of a board.
 #[derive(Debug, Default, PartialEq)]
@@ -25,19 +25,17 @@ pub struct Ladders {
 }
 
 /// The ladders of a board with these stones of Black and White. The plays are those that capture chains of `target`. No
-/// ladder begins with a play on a `banned` point.
-pub fn ladders(size: Size, stones: &[PointSet; 2], banned: PointSet, target: Color) -> Ladders {
+/// ladder begins with a play on a `banned` point. One that takes more than `most_plays` plays to read, with all
+/// variations, counts as not working.
+pub fn ladders(size: Size, stones: &[PointSet; 2], banned: PointSet, target: Color, most_plays: usize) -> Ladders {
     let grid = Grid::new(size, stones);
-    let mut reader = Reader::new(grid.area());
+    let mut reader = Reader::new(grid.area(), most_plays);
     let mut found = Ladders::default();
-    let mut read = PointSet::new();
     for point in stones[0] | stones[1] {
         let stone = grid.cell(size, point);
-        let Some(owner) = grid.color(stone).filter(|_| !read.contains(point)) else {
+        let Some(owner) = grid.color(stone).filter(|_| grid.head(stone) == stone) else {
             continue;
         };
-        let chain: PointSet = grid.chain(stone).filter_map(|own| grid.point(size, own)).collect();
-        read |= chain;
         let (caught, plays) = match grid.liberties(stone) {
             1 => (reader.is_caught(&grid, stone, owner), Vec::new()),
             2 => {
@@ -47,13 +45,12 @@ pub fn ladders(size: Size, stones: &[PointSet; 2], banned: PointSet, target: Col
             }
             _ => continue,
         };
+        let points = |cell| grid.point(size, cell);
         if caught {
-            found.stones |= chain;
+            found.stones.extend(grid.chain(stone).filter_map(points));
         }
         if owner == target {
-            found
-                .plays
-                .extend(plays.into_iter().filter_map(|play| grid.point(size, play)));
+            found.plays.extend(plays.into_iter().filter_map(points));
         }
     }
     found
@@ -65,6 +62,8 @@ struct Reader {
     boards: Vec<Grid>,
     /// A ladder this deep counts as working.
     deepest: usize,
+    /// Plays after which a ladder counts as not working.
+    most_plays: usize,
     /// Plays tried so far.
     plays: usize,
 }
@@ -73,9 +72,10 @@ struct Reader {
 struct GaveUp;
 
 impl Reader {
-    fn new(area: usize) -> Reader {
+    fn new(area: usize, most_plays: usize) -> Reader {
         Reader {
-            boards: Vec::new(),
+            most_plays,
+            boards: Vec::with_capacity(USUAL_DEPTH),
             deepest: area * 3 / 2,
             plays: 0,
         }
@@ -129,7 +129,11 @@ impl Reader {
 
     /// Gives up once too many plays were tried.
     fn go_on(&self) -> Result<(), GaveUp> {
-        if self.plays < MOST_PLAYS { Ok(()) } else { Err(GaveUp) }
+        if self.plays < self.most_plays {
+            Ok(())
+        } else {
+            Err(GaveUp)
+        }
     }
 
     /// Tries a play; the depth at which the other side is to move, or `None` if the play is illegal.
