@@ -3,7 +3,9 @@
 //!
 //! The old channels keep their weights and do not see the new ones yet: those weights start at zero. The new channels
 //! see everything and start at random, so that the zero weights have a gradient. A new block starts with a second
-//! normalization scaled by zero, which makes it the identity.
+//! normalization scaled by zero, which makes it the identity. New input planes are like new channels.
+
+use tengen_encoding::{BIT_PLANES, PlaneSet};
 
 use crate::config::NetworkConfig;
 use crate::layout::POOLED;
@@ -13,10 +15,10 @@ use crate::weights::{Weights, WeightsError};
 /// Why a network cannot grow into another one.
 #[derive(Debug, thiserror::Error)]
 pub enum GrowthError {
-    /// The other network is not larger in blocks and channels, or differs otherwise.
+    /// The other network is not larger in blocks, channels, and inputs, or differs otherwise.
     #[error(
-        "{from} cannot grow into {into}: expected at least as many blocks and channels, and more of one, with the same \
-         inputs, kinds of blocks, pooling and heads; with attention, the same number of channels"
+        "{from} cannot grow into {into}: expected at least as many blocks, channels, and inputs, and more of one, with \
+         the same kinds of blocks, pooling, and heads; with attention, the same number of channels"
     )]
     NotLarger {
         /// The smaller network.
@@ -35,6 +37,8 @@ impl NetworkConfig {
         let same = NetworkConfig {
             blocks: self.blocks,
             channels: self.channels,
+            pass_alive_inputs: self.pass_alive_inputs,
+            ladder_inputs: self.ladder_inputs,
             ..larger.clone()
         };
         let wider = self.channels < larger.channels;
@@ -44,6 +48,8 @@ impl NetworkConfig {
             && self != larger
             && self.blocks <= larger.blocks
             && self.channels <= larger.channels
+            && self.pass_alive_inputs <= larger.pass_alive_inputs
+            && self.ladder_inputs <= larger.ladder_inputs
             && attention_stays
     }
 }
@@ -81,11 +87,15 @@ impl Weights {
                 into: larger.config().name(),
             });
         }
+        let planes = places_of_planes(self.config().plane_set(), larger.config().plane_set());
         let placed = larger.parameters().iter().zip(larger.values()).map(|(new, values)| {
             let mut values = values.clone();
             let mut old = self.parameters().iter().zip(self.values());
             if let Some((old, old_values)) = old.find(|(old, _)| old.name == new.name) {
-                place(old, old_values, new, &mut values);
+                match new.name.as_str() {
+                    INPUT_CONV => place(old, old_values, new, &mut values, &planes),
+                    _ => place(old, old_values, new, &mut values, &places_of_channels(old, new)),
+                }
             }
             values
         });
@@ -93,21 +103,52 @@ impl Weights {
     }
 }
 
-/// Copies a tensor into a larger one. Old outputs do not see new inputs; new outputs keep their random weights.
-fn place(old: &Parameter, old_values: &[f32], new: &Parameter, values: &mut [f32]) {
-    let inputs = |parameter: &Parameter| parameter.shape.get(1).copied().unwrap_or(1);
+/// The convolution that sees the input planes.
+const INPUT_CONV: &str = "input.conv.weight";
+
+/// For each input plane of a network, and the mask after them, its place among those of another one that sees these
+/// planes and more.
+fn places_of_planes(old: PlaneSet, new: PlaneSet) -> Vec<usize> {
+    let mut places: Vec<usize> = (0..BIT_PLANES).collect();
+    let mut next = BIT_PLANES;
+    for (had, has) in [(old.pass_alive, new.pass_alive), (old.ladders, new.ladders)] {
+        if had {
+            places.extend([next, next + 1]);
+        }
+        if has {
+            next += 2;
+        }
+    }
+    places.push(next);
+    places
+}
+
+/// For each input of a tensor, its place in a larger one. The inputs of a layer after pooling are the pooled numbers of
+/// all channels, one kind after the other.
+fn places_of_channels(old: &Parameter, new: &Parameter) -> Vec<usize> {
+    let kinds = if new.name.ends_with("pool.weight") { POOLED } else { 1 };
+    let (old_channels, new_channels) = (inputs(old) / kinds, inputs(new) / kinds);
+    (0..kinds)
+        .flat_map(|kind| (0..old_channels).map(move |channel| kind * new_channels + channel))
+        .collect()
+}
+
+/// Number of inputs of each output of a tensor.
+fn inputs(parameter: &Parameter) -> usize {
+    parameter.shape.get(1).copied().unwrap_or(1)
+}
+
+/// Copies a tensor into a larger one, each input to its place. Old outputs do not see new inputs; new outputs keep their
+/// random weights.
+fn place(old: &Parameter, old_values: &[f32], new: &Parameter, values: &mut [f32], places: &[usize]) {
     let kernel: usize = new.shape.iter().skip(2).product();
     let (old_inputs, new_inputs) = (inputs(old), inputs(new));
-    // The inputs of a layer after pooling are the pooled numbers of all channels, one kind after the other.
-    let kinds = if new.name.ends_with("pool.weight") { POOLED } else { 1 };
-    let (old_channels, new_channels) = (old_inputs / kinds, new_inputs / kinds);
     for output in 0..old.shape[0] {
         let row = &mut values[output * new_inputs * kernel..][..new_inputs * kernel];
         row.fill(0.0);
-        for kind in 0..kinds {
-            let from = (output * old_inputs + kind * old_channels) * kernel;
-            let count = old_channels * kernel;
-            row[kind * new_channels * kernel..][..count].copy_from_slice(&old_values[from..from + count]);
+        let old_row = &old_values[output * old_inputs * kernel..][..old_inputs * kernel];
+        for (from, &to) in old_row.chunks_exact(kernel).zip(places) {
+            row[to * kernel..][..kernel].copy_from_slice(from);
         }
     }
 }
@@ -115,6 +156,21 @@ fn place(old: &Parameter, old_values: &[f32], new: &Parameter, values: &mut [f32
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn planes_keep_their_order_among_more() {
+        let set = |pass_alive, ladders| PlaneSet {
+            pass_alive,
+            ladders,
+            trail: false,
+        };
+        let first: Vec<usize> = (0..8).collect();
+        let places = |old, new| places_of_planes(old, new)[8..].to_vec();
+        assert_eq!(places_of_planes(set(false, false), set(false, true))[..8], first);
+        assert_eq!(places(set(false, false), set(false, true)), [10], "the mask stays last");
+        assert_eq!(places(set(false, true), set(true, true)), [10, 11, 12]);
+        assert_eq!(places(set(true, false), set(true, true)), [8, 9, 12]);
+    }
 
     #[test]
     fn only_larger_networks_of_the_same_kind_are_grown_into() {
@@ -127,6 +183,17 @@ mod tests {
             ..NetworkConfig::new(3, 8)
         };
         assert!(!can(other_heads));
+        let seeing = |pass_alive_inputs, ladder_inputs| NetworkConfig {
+            pass_alive_inputs,
+            ladder_inputs,
+            ..small.clone()
+        };
+        assert!(can(seeing(true, false)) && can(seeing(false, true)) && can(seeing(true, true)));
+        assert!(seeing(false, true).can_grow_into(&seeing(true, true)));
+        assert!(
+            !seeing(true, false).can_grow_into(&seeing(false, true)),
+            "no inputs are lost"
+        );
         let attention = |blocks, channels| NetworkConfig {
             attention_every: 2,
             ..NetworkConfig::new(blocks, channels)

@@ -258,7 +258,13 @@ fn a_grown_network_predicts_what_the_smaller_one_did() {
         NetworkConfig::new(2, 24),
         NetworkConfig::new(4, 40),
     ] {
-        grows_without_change(&small, &larger);
+        for ladder_inputs in [false, true] {
+            let larger = NetworkConfig {
+                ladder_inputs,
+                ..larger.clone()
+            };
+            grows_without_change(&small, &larger);
+        }
     }
     let other_kinds = [
         ("b2c16nbt", "b3c24nbt"),
@@ -276,15 +282,17 @@ fn grows_without_change(small: &Weights, larger: &NetworkConfig) {
         let grown = small.grown(larger, 6).expect("a larger network");
         assert_eq!(grown.config(), larger);
         for sizes in [vec![size("5x5"); 6], vec![size("7x7"), size("4x6")]] {
-            let inputs = batch(sizes[0], &sizes);
+            let [seen_before, seen] =
+                [small.config(), larger].map(|config| batch_of(config.plane_set(), sizes[0], &sizes));
             for engine in [Engine::Plain, Engine::Fused] {
-                let before = predict(small, &inputs, Precision::Fp32, engine);
-                let after = predict(&grown, &inputs, Precision::Fp32, engine);
+                let before = predict(small, &seen_before, Precision::Fp32, engine);
+                let after = predict(&grown, &seen, Precision::Fp32, engine);
                 assert_same(&before, &after, 1e-3);
             }
         }
         // It can use what it gained: new channels and blocks are alive, and a changed one changes the outputs.
-        let inputs = batch(size("5x5"), &[size("5x5"); 3]);
+        let [seen_before, seen] =
+            [small.config(), larger].map(|config| batch_of(config.plane_set(), size("5x5"), &[size("5x5"); 3]));
         let moved = Weights::from_values(
             larger,
             grown
@@ -293,8 +301,8 @@ fn grows_without_change(small: &Weights, larger: &NetworkConfig) {
                 .map(|values| values.iter().map(|value| value + 0.01).collect())
                 .collect(),
         );
-        let moved = predict(&moved.expect("the same shapes"), &inputs, Precision::Fp32, Engine::Auto);
-        let before = predict(small, &inputs, Precision::Fp32, Engine::Auto);
+        let moved = predict(&moved.expect("the same shapes"), &seen, Precision::Fp32, Engine::Auto);
+        let before = predict(small, &seen_before, Precision::Fp32, Engine::Auto);
         assert!(
             moved
                 .margin

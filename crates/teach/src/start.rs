@@ -78,11 +78,14 @@ impl Origin {
         match self.fit(&config.network) {
             Fit::Same => Ok(Some(self.model.weights.clone())),
             Fit::Grows => {
+                let shape = |network: &NetworkConfig| {
+                    format!("{} with {} input planes", network.name(), network.input_planes())
+                };
                 watch.say(&format!(
                     "{} grows from {} to {}: the larger network begins with the same outputs",
                     self.name,
-                    self.model.weights.config().name(),
-                    config.network.name()
+                    shape(self.model.weights.config()),
+                    shape(&config.network)
                 ));
                 let network = &config.network;
                 let seed = fold(config.seed, &[network.blocks as u64, network.channels as u64]);
