@@ -138,8 +138,8 @@ fn inputs(parameter: &Parameter) -> usize {
     parameter.shape.get(1).copied().unwrap_or(1)
 }
 
-/// Copies a tensor into a larger one, each input to its place. Old outputs do not see new inputs; new outputs keep their
-/// random weights.
+/// Copies a tensor into a larger one, each input to its place. Old outputs do not see new inputs; new outputs keep
+/// their random weights.
 fn place(old: &Parameter, old_values: &[f32], new: &Parameter, values: &mut [f32], places: &[usize]) {
     let kernel: usize = new.shape.iter().skip(2).product();
     let (old_inputs, new_inputs) = (inputs(old), inputs(new));

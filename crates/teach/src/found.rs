@@ -19,9 +19,9 @@ use crate::teach::{Step, teach_from};
 /// Makes a model, or a network with its knowledge, the first model of a run that has none. Does nothing if the run
 /// began with it before, so that the same command resumes the run. Returns false if `setup.stop` was set meanwhile.
 ///
-/// A network of another shape than the model's grows from it if it has more blocks, channels, or inputs and is otherwise
-/// alike. Otherwise a fresh network catches up: on the games of `[[train.from]]` or, without any, on the window of the
-/// store that the model comes from.
+/// A network of another shape than the model's grows from it if it has more blocks, channels, or inputs and is
+/// otherwise alike. Otherwise a fresh network catches up: on the games of `[[train.from]]` or, without any, on the
+/// window of the store that the model comes from.
 ///
 /// # Errors
 /// If the run began with something else, or the model is of another shape and there are no games to catch up on.
