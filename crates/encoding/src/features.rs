@@ -34,6 +34,7 @@ use tengen_rules::{
     Color, ImageTable, Komi, Move, PointSet, Position, Scoring, Size, Suicide, Symmetry, pass_alive_area,
 };
 
+use crate::plane_set::PlaneSet;
 use crate::trail::Trail;
 
 /// Number of bit planes of [`Features`].
@@ -54,51 +55,6 @@ pub const PLANE_BANNED: usize = 5;
 pub const PLANE_OWN_AREA: usize = 6;
 /// Plane of the points the opponent owns on the current board.
 pub const PLANE_OPPONENT_AREA: usize = 7;
-
-/// The optional bit planes that a network sees besides the [`BIT_PLANES`] planes of [`Features`]; none by default.
-///
-/// The network's configuration says which it sees. Predictors and trainers make their batches accordingly, so no other
-/// code has to know.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct PlaneSet {
-    /// The two planes of [`Features::pass_alive`].
-    pub pass_alive: bool,
-    /// The two planes of [`Features::ladders`].
-    pub ladders: bool,
-    /// No planes, but the [`Trail`] of every position, from which a predictor makes its own inputs.
-    pub trail: bool,
-}
-
-impl PlaneSet {
-    /// All optional planes.
-    pub const ALL: PlaneSet = PlaneSet {
-        pass_alive: true,
-        ladders: true,
-        trail: false,
-    };
-
-    /// No optional planes, but the trail of every position.
-    pub const TRAIL: PlaneSet = PlaneSet {
-        pass_alive: false,
-        ladders: false,
-        trail: true,
-    };
-
-    /// Number of bit planes, with those of [`Features`].
-    pub const fn bit_planes(self) -> usize {
-        BIT_PLANES + if self.pass_alive { 2 } else { 0 } + if self.ladders { 2 } else { 0 }
-    }
-
-    /// The optional planes of a position, in the order of the table in the module header.
-    pub(crate) fn optional(self, features: &Features) -> impl Iterator<Item = PointSet> {
-        let pass_alive = self.pass_alive.then(|| features.pass_alive());
-        let ladders = self
-            .ladders
-            .then(|| features.ladders())
-            .map(|found| [found.stones, found.plays]);
-        [pass_alive, ladders].into_iter().flatten().flatten()
-    }
-}
 
 /// Points of margin at which the third global input reaches tanh(1).
 const MARGIN_SCALE: f32 = 5.0;

@@ -6,7 +6,8 @@ use ndarray::{Array4, ArrayView1, ArrayView2, ArrayView3, ArrayViewMut2, ArrayVi
 
 use tengen_rules::{PointSet, Size};
 
-use crate::features::{BIT_PLANES, Features, GLOBALS, PlaneSet};
+use crate::features::{BIT_PLANES, Features, GLOBALS};
+use crate::plane_set::PlaneSet;
 use crate::trail::Trail;
 
 /// A batch of `B` encoded positions on one canvas of `H` rows and `W` columns.

@@ -10,15 +10,17 @@
 
 mod features;
 mod inputs;
+mod plane_set;
 mod sample;
 mod trail;
 mod training_batch;
 
 pub use features::{
     BIT_PLANES, Features, GLOBALS, PLANE_BANNED, PLANE_LIBERTIES, PLANE_OPPONENT, PLANE_OPPONENT_AREA, PLANE_OWN,
-    PLANE_OWN_AREA, PlaneSet, SoFar, features_from_planes, gain_off_board,
+    PLANE_OWN_AREA, SoFar, features_from_planes, gain_off_board,
 };
 pub use inputs::{InputBatch, canvas_index};
+pub use plane_set::PlaneSet;
 pub use sample::{HORIZONS, Sample};
 pub use trail::{Board, Trail};
 pub use training_batch::TrainingBatch;

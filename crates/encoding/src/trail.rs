@@ -115,7 +115,7 @@ mod tests {
     use tengen_rules::Komi;
 
     use super::*;
-    use crate::features::PlaneSet;
+    use crate::plane_set::PlaneSet;
 
     fn trail(position: &Position) -> Features {
         Features::seen_with(PlaneSet::TRAIL, position, Komi::from_half_points(15))

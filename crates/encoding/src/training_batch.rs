@@ -4,8 +4,8 @@ use ndarray::{Array1, Array2, Array3, ArrayViewMut1, ArrayViewMut2, s};
 
 use tengen_rules::Size;
 
-use crate::features::PlaneSet;
 use crate::inputs::{InputBatch, canvas_index};
+use crate::plane_set::PlaneSet;
 use crate::sample::{HORIZONS, Sample};
 
 /// A batch of `B` samples on one canvas of `H` rows and `W` columns, `A = H * W`. All targets are from the mover's view

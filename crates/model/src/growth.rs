@@ -5,7 +5,7 @@
 //! see everything and start at random, so that the zero weights have a gradient. A new block starts with a second
 //! normalization scaled by zero, which makes it the identity. New input planes are like new channels.
 
-use tengen_encoding::{BIT_PLANES, PlaneSet};
+use tengen_encoding::PlaneSet;
 
 use crate::config::NetworkConfig;
 use crate::layout::POOLED;
@@ -106,20 +106,10 @@ impl Weights {
 /// The convolution that sees the input planes.
 const INPUT_CONV: &str = "input.conv.weight";
 
-/// For each input plane of a network, and the mask after them, its place among those of another one that sees these
-/// planes and more.
+/// For each input plane of a network, and the mask after them, its place among those of a larger one.
 fn places_of_planes(old: PlaneSet, new: PlaneSet) -> Vec<usize> {
-    let mut places: Vec<usize> = (0..BIT_PLANES).collect();
-    let mut next = BIT_PLANES;
-    for (had, has) in [(old.pass_alive, new.pass_alive), (old.ladders, new.ladders)] {
-        if had {
-            places.extend([next, next + 1]);
-        }
-        if has {
-            next += 2;
-        }
-    }
-    places.push(next);
+    let mut places = old.places_in(new);
+    places.push(new.bit_planes());
     places
 }
 
@@ -156,21 +146,6 @@ fn place(old: &Parameter, old_values: &[f32], new: &Parameter, values: &mut [f32
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn planes_keep_their_order_among_more() {
-        let set = |pass_alive, ladders| PlaneSet {
-            pass_alive,
-            ladders,
-            trail: false,
-        };
-        let first: Vec<usize> = (0..8).collect();
-        let places = |old, new| places_of_planes(old, new)[8..].to_vec();
-        assert_eq!(places_of_planes(set(false, false), set(false, true))[..8], first);
-        assert_eq!(places(set(false, false), set(false, true)), [10], "the mask stays last");
-        assert_eq!(places(set(false, true), set(true, true)), [10, 11, 12]);
-        assert_eq!(places(set(true, false), set(true, true)), [8, 9, 12]);
-    }
 
     #[test]
     fn only_larger_networks_of_the_same_kind_are_grown_into() {
