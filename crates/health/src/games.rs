@@ -65,7 +65,7 @@ const ALARMS: [Alarm; 6] = [
         |signs| {
             format!(
                 "{:.0}% of the games of self-play reach the ply limit without a result: raise \
-                 selfplay.search.margin_share or set selfplay.end_when_settled",
+                 selfplay.ply_limit_areas or selfplay.search.margin_share, or set selfplay.end_when_settled",
                 100.0 * signs.unfinished
             )
         },

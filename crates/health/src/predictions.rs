@@ -92,9 +92,10 @@ impl Comparison {
     }
 }
 
-/// Turns what validations show over time into warnings.
+/// Turns what the trainer's window and validations show over time into warnings.
 #[derive(Debug, Default)]
 pub struct Warnings {
+    has_missed_results: bool,
     remembering: Remembering,
     blindness: Blindness,
 }
@@ -106,6 +107,18 @@ impl Warnings {
         remembers
             .into_iter()
             .chain(self.blindness.look(comparison.step, comparison.random_brier))
+    }
+
+    /// Records that none of the window's positions can be trained on. Returns a warning the first time.
+    pub fn miss_results(&mut self, positions: u64) -> Option<String> {
+        let is_first = !std::mem::replace(&mut self.has_missed_results, true);
+        is_first.then(|| {
+            format!(
+                "warning: none of the {positions} newest positions can be trained on: their games reached the ply \
+                 limit without a result, or are held out; self-play goes on until a game has one; raise \
+                 selfplay.ply_limit_areas, selfplay.search.margin_share, or selfplay.opening.random_share"
+            )
+        })
     }
 }
 

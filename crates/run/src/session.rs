@@ -321,6 +321,10 @@ fn train(
         training.offer_reanalyzed(shared.reanalyzing.exchange(training.window()))?;
         training.admit_ready()?;
         shared.move_lead(training);
+        if training.lacks_results() {
+            let warning = warnings.miss_results(training.window_positions());
+            warning.into_iter().for_each(|warning| shared.warn(warning));
+        }
         let may_step = training.may_step();
         shared.status().trainer_waits = !may_step;
         if may_step {

@@ -46,8 +46,8 @@ pub(crate) struct Status {
     pub selfplay_waits: bool,
     /// Whether the trainer lacks games for one more step.
     pub trainer_waits: bool,
-    /// Whether the store has too few positions for the first step.
-    too_few_positions: bool,
+    /// What has to be played before the trainer's next step, if the games so far are not enough.
+    awaits: Option<String>,
     samples: u64,
     window_positions: u64,
     reanalyzed: u64,
@@ -140,7 +140,7 @@ impl Status {
             trouble: None,
             selfplay_waits: false,
             trainer_waits: false,
-            too_few_positions: true,
+            awaits: None,
             samples: training.trained(),
             window_positions: 0,
             reanalyzed: 0,
@@ -184,7 +184,7 @@ impl Status {
         self.samples = training.trained();
         self.window_positions = training.window_positions();
         self.reanalyzed = training.reanalyzed_positions();
-        self.too_few_positions = training.has_too_few_positions();
+        self.awaits = training.awaits();
         self.fair_komi.clone_from(training.fair_komi());
     }
 
@@ -267,13 +267,10 @@ impl Status {
             0 => String::new(),
             unfinished => format!(", {:.1}% unfinished", 100.0 * unfinished as f64 / sums.games as f64),
         };
-        let loss = match &self.last_losses {
-            Some(losses) => format!("loss {:.3}", losses.total),
-            None if self.too_few_positions => format!(
-                "waiting for {}",
-                counted(run.config.loop_config.start_positions, "position")
-            ),
-            None => "no step since this start".to_owned(),
+        let loss = match (&self.awaits, &self.last_losses) {
+            (Some(games), _) => format!("waiting for {games}"),
+            (None, Some(losses)) => format!("loss {:.3}", losses.total),
+            (None, None) => "no step since this start".to_owned(),
         };
         let losses = self.last_losses.as_ref().map(|losses| {
             format!(

@@ -15,6 +15,7 @@ use tengen_model::NetworkConfig;
 use tengen_network::{DeviceChoice, Precision};
 use tengen_reanalysis::Refreshed;
 use tengen_records::GameRecord;
+use tengen_report::counted;
 use tengen_rng as rng;
 use tengen_rules::Size;
 use tengen_samples::{Loader, ReadShard, SampleSource, Window};
@@ -64,6 +65,9 @@ pub struct Training {
     /// Positions and games of all shards taken in, and of the pruned ones, without the damaged ones.
     positions: u64,
     games: u64,
+    /// Positions for which no training is owed, because the window had none to train on when they were taken in.
+    /// Otherwise, the next game with a result would be trained on over and over.
+    unowed: u64,
     /// Shards in quarantine, including those found by earlier processes.
     damaged: Vec<ShardInfo>,
     /// The komi that the network considers fair on each board; for boards no longer played, its last answer.
@@ -177,6 +181,9 @@ impl Training {
             self.games -= shard.games();
             self.set_aside(shard, &reason);
         }
+        if self.lacks_results() {
+            self.unowed = self.positions.saturating_sub(self.used());
+        }
         self.window.check_damage(&self.damaged).with_context(|| {
             format!(
                 "training cannot continue; run `tengen data verify {}` for details",
@@ -204,14 +211,25 @@ impl Training {
     /// Whether the store's games allow this many more steps at the reuse ratio.
     pub fn may_make(&self, steps: u64) -> bool {
         let samples = steps * self.config.training.batch as u64;
-        self.positions >= self.config.loop_config.start_positions.max(1)
+        let owed = self.positions.saturating_sub(self.unowed);
+        !self.has_too_few_positions()
             && self.source.positions() > 0
-            && (self.trained() + samples) as f64 <= self.positions as f64 * self.reuse()
+            && (self.trained() + samples) as f64 <= owed as f64 * self.reuse()
+    }
+
+    /// Whether there are enough positions to train on, but none of the window belongs to a game with a result.
+    pub fn lacks_results(&self) -> bool {
+        !self.has_too_few_positions() && self.window.positions > 0 && self.source.positions() == 0
     }
 
     /// Samples trained on per position of self-play: `loop.reuse`, scaled up by those drawn from reanalyzed games.
     fn reuse(&self) -> f64 {
         self.config.loop_config.reuse * self.config.reanalysis.draws()
+    }
+
+    /// Positions of self-play that the samples trained on stand for.
+    fn used(&self) -> u64 {
+        (self.trained() as f64 / self.reuse()) as u64
     }
 
     /// Switches to a larger network if the configuration calls for one at this point.
@@ -364,7 +382,7 @@ impl Training {
     /// Number of positions that self-play may generate beyond those of the shards offered or taken in.
     pub fn lead(&self) -> u64 {
         let settings = &self.config.loop_config;
-        let used = (self.trained() as f64 / self.reuse()) as u64;
+        let used = self.unowed + self.used();
         // With less than the positions of a step, some of which wait to be published, the trainer and self-play would
         // wait for each other.
         let step = (self.config.training.batch as f64 / self.reuse()).ceil() as u64;
@@ -386,8 +404,16 @@ impl Training {
     }
 
     /// Whether the store still has too few positions for the first step.
-    pub(crate) fn has_too_few_positions(&self) -> bool {
+    fn has_too_few_positions(&self) -> bool {
         self.positions < self.config.loop_config.start_positions.max(1)
+    }
+
+    /// What has to be played before the next step, if the positions played so far are not enough to train on.
+    pub(crate) fn awaits(&self) -> Option<String> {
+        match self.has_too_few_positions() {
+            true => Some(counted(self.config.loop_config.start_positions, "position")),
+            false => self.lacks_results().then(|| "a game with a result".to_owned()),
+        }
     }
 
     /// The network in training, which may have grown.

@@ -7,11 +7,12 @@ use std::time::Duration;
 use tempfile::TempDir;
 
 use tengen_network::DeviceChoice;
+use tengen_records::{EndReason, GameRecord};
 use tengen_rules::Size;
 use tengen_run::{Ledger, Opened, Outbox, RunConfig, Setup, Training, fair_komi, left_over};
 use tengen_selfplay::FairKomi;
 use tengen_store::{Collection, ShardInfo, Store};
-use tengen_testing::random_games;
+use tengen_testing::{random_game, random_games};
 use tengen_trainer::Trainer;
 
 /// A tiny network on 3x3 that trains on one thread.
@@ -49,7 +50,10 @@ fn open_with(folder: &TempDir, config: &RunConfig) -> Opened {
 
 /// Publishes shards of four games each.
 fn publish(store: &Store, shards: u64) -> Vec<ShardInfo> {
-    let games = random_games(3, 4 * shards);
+    publish_games(store, &random_games(3, 4 * shards))
+}
+
+fn publish_games(store: &Store, games: &[GameRecord]) -> Vec<ShardInfo> {
     let generation = Collection::SelfPlay { generation: 1 };
     let publish = |(number, part): (usize, &[_])| {
         let published = store.games().publish_games(&generation, "w", number as u64, part);
@@ -314,6 +318,42 @@ fn a_damaged_shard_in_the_spool_is_set_aside_and_looked_at_once() {
     let second = place(&shards[1]);
     assert!(running.flush().unwrap().is_empty() && second.is_file());
     assert!(outbox().flush().unwrap().is_empty() && set_aside(&second));
+}
+
+#[test]
+fn without_results_selfplay_goes_on_and_no_training_is_owed() {
+    let folder = TempDir::new().unwrap();
+    let settings = ["loop.lead_positions=60", "loop.held_out=0", "window.fraction=0"];
+    let mut run = open_with(&folder, &config(SMALL, &settings));
+    run.config.loop_config.start_positions = 50;
+    let (mut training, _) = Training::resume(&run).unwrap();
+    let games = (0..).map(|seed| random_game(Size::square(3).unwrap(), seed, 4));
+    let without_result = games.filter(|game| game.end_reason == EndReason::PlyLimit);
+    let unfinished: Vec<GameRecord> = without_result.take(160).collect();
+    let shards = publish_games(&run.store, &unfinished[..80]);
+    assert_eq!(positions(&shards), 320);
+    for (number, shard) in shards.iter().enumerate() {
+        training.take_in(vec![shard.clone()]).unwrap();
+        let played = 16 * (number as u64 + 1);
+        assert_eq!(training.lacks_results(), played >= 50);
+        assert_eq!(training.lead(), if played < 50 { 110 - played } else { 60 });
+        assert!(!training.may_step());
+    }
+    // Only the new positions count towards steps of 16 samples.
+    let games = publish(&run.store, 3);
+    training.take_in(games.clone()).unwrap();
+    assert!(!training.lacks_results());
+    let steps = positions(&games) / 16;
+    assert!(steps >= 3 && training.may_make(steps) && !training.may_make(steps + 1));
+    // If a window later has none again, the steps until then still count.
+    drop((step(&mut training), step(&mut training)));
+    let lead = training.lead();
+    training.take_in(publish_games(&run.store, &unfinished[80..])).unwrap();
+    assert!(training.lacks_results() && !training.may_step());
+    assert_eq!((lead < 60, training.lead()), (true, 60));
+    let games = publish(&run.store, 3);
+    training.take_in(games.clone()).unwrap();
+    assert!(training.may_make(steps) && !training.may_make(steps + 1));
 }
 
 #[test]

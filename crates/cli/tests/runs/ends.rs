@@ -171,6 +171,21 @@ fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
 }
 
 #[test]
+fn a_run_goes_on_and_warns_while_no_game_has_a_result() {
+    let place = Place::new();
+    let settings = [
+        "selfplay.ply_limit_areas=1",
+        "selfplay.full_noise=0",
+        "selfplay.opening.random_share=0",
+        "budget.games=400",
+    ];
+    let ended = place.command("run", &settings).output().expect("starts");
+    assert!(json(&ended)["games"].as_u64() >= Some(400), "{ended:?}");
+    let log = stderr_of(&ended);
+    assert_eq!(log.matches("newest positions can be trained on").count(), 1, "{log}");
+}
+
+#[test]
 fn a_failing_gate_loses_nothing_else() {
     let place = Place::new();
     let run = Running::start(place.command("run", &["gate.always_promote=true"]));

@@ -65,6 +65,12 @@ impl Follower {
     /// Takes in new games from the herald, records self-play metrics, and passes the progress of training to the
     /// herald.
     pub(super) fn attend(&mut self, run: &Opened, training: &mut Training, costs: &Costs) -> anyhow::Result<()> {
+        if self.herald.is_some()
+            && training.lacks_results()
+            && let Some(text) = self.warnings.miss_results(training.window_positions())
+        {
+            self.warn(run, text, costs.read(None).elapsed_seconds);
+        }
         let Some(herald) = &self.herald else { return Ok(()) };
         if self.alone {
             training.offer(herald.fresh())?;
@@ -155,6 +161,14 @@ impl Follower {
         Ok(id)
     }
 
+    /// Tells the user that something goes wrong, now and in the report.
+    fn warn(&self, run: &Opened, text: String, elapsed: f64) {
+        run.watch.say(&text);
+        if let Some(metrics) = &self.metrics {
+            metrics.note(elapsed, Measured::Warning(Warning { text }));
+        }
+    }
+
     /// Records the losses and, when it is due, a validation on held-out games.
     pub(super) fn measure(
         &mut self,
@@ -167,11 +181,12 @@ impl Follower {
         if let Some(comparison) = training.validate_if_due()? {
             metrics.note(ledger.elapsed_seconds, Measured::Validation(comparison.event()));
             for text in self.warnings.look(&comparison) {
-                run.watch.say(&text);
-                metrics.note(ledger.elapsed_seconds, Measured::Warning(Warning { text }));
+                self.warn(run, text, ledger.elapsed_seconds);
             }
         }
-        let Some(losses) = losses else { return Ok(()) };
+        let (Some(metrics), Some(losses)) = (&self.metrics, losses) else {
+            return Ok(());
+        };
         if self.pace.since.elapsed() >= METRICS_EVERY {
             let train = Train {
                 step: training.steps(),

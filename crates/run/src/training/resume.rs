@@ -90,6 +90,7 @@ impl Training {
             window: Window::select(&[], config.window),
             positions: listing.pruned.positions,
             games: listing.pruned.games,
+            unowed: 0,
             damaged: listing.damaged,
             fair_komi,
             ask_again_at: 1,
