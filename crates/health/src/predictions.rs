@@ -115,8 +115,8 @@ impl Warnings {
         is_first.then(|| {
             format!(
                 "warning: none of the {positions} newest positions can be trained on: their games reached the ply \
-                 limit without a result, or are held out; self-play goes on until a game has one; raise \
-                 selfplay.ply_limit_areas, selfplay.search.margin_share, or selfplay.opening.random_share"
+                 limit without a result, or are held out; training waits for a game with a result; if none comes, \
+                 raise selfplay.ply_limit_areas, selfplay.search.margin_share, or selfplay.opening.random_share"
             )
         })
     }

@@ -181,8 +181,10 @@ fn a_run_goes_on_and_warns_while_no_game_has_a_result() {
     ];
     let ended = place.command("run", &settings).output().expect("starts");
     assert!(json(&ended)["games"].as_u64() >= Some(400), "{ended:?}");
-    let log = stderr_of(&ended);
-    assert_eq!(log.matches("newest positions can be trained on").count(), 1, "{log}");
+    let warnings = |output| stderr_of(output).matches("newest positions can be trained on").count();
+    assert_eq!(warnings(&ended), 1, "{ended:?}");
+    let trained = place.command("train", &settings).output().expect("starts");
+    assert_eq!(warnings(&trained), 1, "{trained:?}");
 }
 
 #[test]

@@ -65,7 +65,7 @@ impl Follower {
     /// Takes in new games from the herald, records self-play metrics, and passes the progress of training to the
     /// herald.
     pub(super) fn attend(&mut self, run: &Opened, training: &mut Training, costs: &Costs) -> anyhow::Result<()> {
-        if self.herald.is_some()
+        if run.is_first()
             && training.lacks_results()
             && let Some(text) = self.warnings.miss_results(training.window_positions())
         {
