@@ -6,7 +6,7 @@ use anyhow::Context;
 use maud::html;
 
 use super::page::document;
-use super::plot::{Axis, Plot, Series, Tone};
+use super::plot::{Axis, Plot, Series, Shape, Tone};
 use super::{Refresh, Table, replace};
 
 /// One learning curve.
@@ -18,7 +18,19 @@ pub struct Curve {
     pub points: Vec<[f64; 5]>,
 }
 
-/// Learning curves, and tables about them.
+/// What a setting is worth.
+pub struct Effect {
+    /// Its name.
+    pub name: String,
+    /// The difference that it makes, in Elo.
+    pub elo: f64,
+    /// Lower end of its interval; infinite if unknown.
+    pub low: f64,
+    /// Upper end of its interval; infinite if unknown.
+    pub high: f64,
+}
+
+/// Learning curves, effects of settings, and tables about them.
 pub struct Comparison {
     /// The title of the page.
     pub title: String,
@@ -26,6 +38,8 @@ pub struct Comparison {
     pub about: String,
     /// The curves.
     pub curves: Vec<Curve>,
+    /// What settings are worth; often empty.
+    pub effects: Vec<Effect>,
     /// Tables with their titles.
     pub tables: Vec<(String, Table)>,
 }
@@ -40,7 +54,8 @@ impl Comparison {
     }
 
     fn html(&self) -> String {
-        let plots = [
+        let effects = (!self.effects.is_empty()).then(|| self.effects_plot());
+        let curves = [
             self.plot(
                 "Strength over CPU time",
                 "CPU seconds of self-play, training and the gate",
@@ -48,6 +63,7 @@ impl Comparison {
             ),
             self.plot("Strength over evaluations", "network evaluations in self-play", 1),
         ];
+        let plots: Vec<Plot> = effects.into_iter().chain(curves).collect();
         let body = html! { main {
             h1 { (self.title) }
             p.soft { (self.about) }
@@ -77,6 +93,30 @@ impl Comparison {
             x: Axis::showing(label, &[0.0]),
             y: Axis::new("Elo"),
             series: self.curves.iter().zip(Tone::all()).map(series).collect(),
+        }
+    }
+
+    /// The effects side by side, in the order of the list.
+    fn effects_plot(&self) -> Plot {
+        let count = self.effects.len() as f64;
+        let zero = Series::new(
+            "no effect",
+            Tone::GRAY,
+            Shape::Reference,
+            vec![(0.0, 0.0), (count + 1.0, 0.0)],
+        );
+        let series = |((index, effect), tone): ((usize, &Effect), Tone)| {
+            let place = (index + 1) as f64;
+            let name = format!("{place}: {}", effect.name);
+            Series::barred(name, tone, &[(place, effect.elo, effect.low, effect.high)])
+        };
+        let effects = self.effects.iter().enumerate().zip(Tone::all()).map(series);
+        Plot {
+            title: "What each factor is worth",
+            caption: "Runs with a factor against runs without it; the bars are 95% intervals.",
+            x: Axis::new("factor, by its place in the table"),
+            y: Axis::new("Elo"),
+            series: std::iter::once(zero).chain(effects).collect(),
         }
     }
 }

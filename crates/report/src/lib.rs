@@ -24,7 +24,7 @@ mod text_table;
 mod usage;
 mod verdict;
 
-pub use comparison::{Comparison, Curve};
+pub use comparison::{Comparison, Curve, Effect};
 pub use live::{LiveReport, PLOTS_SCRIPT, STYLE, live_report};
 pub use numbers::{counted, duration, elo, elo_estimate, elo_interval, short_model, thousands};
 pub use replay::result_in_words;

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use tengen_report::{Align, Comparison, Curve, Table};
+use tengen_report::{Align, Comparison, Curve, Effect, Table};
 
 #[test]
 fn a_comparison_holds_curves_and_tables() {
@@ -14,10 +14,20 @@ fn a_comparison_holds_curves_and_tables() {
         name: name.to_owned(),
         points: vec![[10.0, 1e5, 100.0, low, high], [20.0, 2e5, 200.0, low, high]],
     };
+    let effect = |name: &str, low, high| Effect {
+        name: name.to_owned(),
+        elo: 9.0,
+        low,
+        high,
+    };
     let page = Comparison {
         title: "visits".to_owned(),
         about: "two arms".to_owned(),
         curves: vec![curve("eight", 50.0, 250.0), curve("four", f64::NAN, f64::NAN)],
+        effects: vec![
+            effect("tree reuse", -3.0, 21.0),
+            effect("no interval", f64::NEG_INFINITY, f64::INFINITY),
+        ],
         tables: vec![("Arms".to_owned(), table)],
     };
     page.write(&path).unwrap();
@@ -29,6 +39,9 @@ fn a_comparison_holds_curves_and_tables() {
         "&lt;b&gt;",
         "two arms",
         "eight: 200 (50 to 250) at 200k network evaluations",
+        "What each factor is worth",
+        "1: tree reuse: 9 (-3 to 21)",
+        "2: no interval: 9 at",
     ] {
         assert!(html.contains(part), "{part}: {html}");
     }
@@ -46,6 +59,7 @@ fn ten_curves_have_ten_colors() {
         title: "many".to_owned(),
         about: String::new(),
         curves: (0..11).map(curve).collect(),
+        effects: Vec::new(),
         tables: Vec::new(),
     };
     page.write(&path).unwrap();
@@ -53,6 +67,7 @@ fn ten_curves_have_ten_colors() {
     let keys = html.split("points=\"0,9 88,9\" stroke=\"").skip(1);
     let colors: Vec<&str> = keys.map(|rest| rest.split('"').next().unwrap()).collect();
     let distinct: HashSet<&str> = colors.iter().copied().collect();
+    assert!(!html.contains("each factor"), "no factors");
     assert_eq!(distinct.len(), 10, "{colors:?}");
     assert_eq!(colors[10], colors[0]);
     let styled = |color: &&&str| html.contains(&format!("polyline[stroke=\"{color}\"]"));

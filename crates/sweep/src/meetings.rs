@@ -3,7 +3,7 @@
 use tengen_matches::Entrant;
 use tengen_store::Store;
 
-use crate::plan::Plan;
+use crate::plan::{Design, Plan};
 
 /// Where a rated model stands in the sweep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,20 +62,23 @@ fn spread<T>(items: &[T], count: usize) -> Vec<&T> {
     (1..=count).map(|part| &items[part * items.len() / count - 1]).collect()
 }
 
-/// The pairs of models that play each other, by index. The last model of each run plays the last models of all other
-/// arms, or, if there is only one arm, of its other seeds. Every model plays the next one of its run, and the model at
-/// the same level of the next arm with the same seed. `arms` is the number of arms; runs are in the order of a
-/// [`Plan`].
-pub fn meetings(places: &[Place], arms: usize) -> Vec<[usize; 2]> {
+/// The pairs of models that play each other, by index. Every model plays the next one of its run.
+///
+/// Between arms, the last model of each run plays the last models of all other arms, or, if there is only one arm, of
+/// its other seeds, and every model plays the one at the same level of the next arm with the same seed. In a sweep of
+/// factors, the last models of runs that are 1, 2, 4, 8, … places apart play each other: few matches that still link
+/// every run closely with all others.
+pub fn meetings(places: &[Place], design: &Design) -> Vec<[usize; 2]> {
+    let meet = |a: Place, b: Place| match design {
+        Design::Arms(arms) => arms_meet(a, b, arms.len()),
+        Design::Factors(_) => a.last && b.last && a.run.abs_diff(b.run).is_power_of_two(),
+    };
     let mut pairs = Vec::new();
     for later in 0..places.len() {
         for earlier in 0..later {
             let (a, b) = (places[earlier], places[later]);
-            let (arm_a, arm_b) = (a.run % arms, b.run % arms);
-            let across = a.last && b.last && a.run != b.run && (arm_a != arm_b || arms == 1);
             let along = a.run == b.run && a.level.abs_diff(b.level) == 1;
-            let neighbors = a.run / arms == b.run / arms && arm_a.abs_diff(arm_b) == 1;
-            if across || along || (neighbors && a.level == b.level && !(a.last && b.last)) {
+            if along || (a.run != b.run && meet(a, b)) {
                 pairs.push([later, earlier]);
             }
         }
@@ -83,9 +86,27 @@ pub fn meetings(places: &[Place], arms: usize) -> Vec<[usize; 2]> {
     pairs
 }
 
+/// Whether models of two different runs meet in a sweep with this number of arms.
+fn arms_meet(a: Place, b: Place, arms: usize) -> bool {
+    let (arm_a, arm_b) = (a.run % arms, b.run % arms);
+    let across = a.last && b.last && (arm_a != arm_b || arms == 1);
+    let neighbors = a.run / arms == b.run / arms && arm_a.abs_diff(arm_b) == 1;
+    across || (neighbors && a.level == b.level && !(a.last && b.last))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::factorial::Factorial;
+    use crate::plan::Change;
+
+    fn changes(count: usize) -> Vec<Change> {
+        let change = |index| Change {
+            name: format!("change {index}"),
+            set: Default::default(),
+        };
+        (0..count).map(change).collect()
+    }
 
     #[test]
     fn the_models_are_spread_over_the_run() {
@@ -107,7 +128,7 @@ mod tests {
         let places: Vec<Place> = (0..4)
             .flat_map(|run| (0..3).map(move |level| place(run, level)))
             .collect();
-        let pairs = meetings(&places, 2);
+        let pairs = meetings(&places, &Design::Arms(changes(2)));
         let index = |run: usize, level: usize| run * 3 + level;
         let met = |a: usize, b: usize| pairs.contains(&[a.max(b), a.min(b)]);
         for (one, other) in [(0, 1), (0, 3), (2, 1), (2, 3)] {
@@ -118,6 +139,22 @@ mod tests {
         assert!(!met(index(0, 0), index(3, 0)), "other seeds meet only at the end");
         assert_eq!(pairs.len(), 4 + 4 * 2 + 2 * 2);
         // The same runs as four seeds of one arm: their last models meet, so that all have a place on one scale.
-        assert_eq!(meetings(&places, 1).len(), 4 * 3 / 2 + 4 * 2);
+        assert_eq!(meetings(&places, &Design::Arms(changes(1))).len(), 4 * 3 / 2 + 4 * 2);
+    }
+
+    #[test]
+    fn runs_of_a_factorial_sweep_are_linked_by_few_matches() {
+        let place = |run, level| Place {
+            run,
+            level,
+            last: level == 1,
+        };
+        let places: Vec<Place> = (0..16).flat_map(|run| [place(run, 0), place(run, 1)]).collect();
+        let design = Design::Factors(Factorial { factors: changes(5) });
+        let pairs = meetings(&places, &design);
+        // Two models of each run meet; 15, 14, 12, and 8 pairs of runs are 1, 2, 4, and 8 places apart.
+        assert_eq!(pairs.len(), 16 + 15 + 14 + 12 + 8);
+        assert!(pairs.contains(&[1, 0]) && pairs.contains(&[17, 1]) && !pairs.contains(&[7, 1]));
+        assert!(!pairs.contains(&[2, 0]), "only last models meet those of other runs");
     }
 }

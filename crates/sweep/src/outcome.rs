@@ -1,14 +1,17 @@
 //! The result of a sweep.
 
+use anyhow::Context;
 use serde::Serialize;
 
 use tengen_matches::{PairingRow, Row, Standing};
 
+use crate::factorial::{Effects, Factorial};
 use crate::meetings::Place;
-use crate::plan::Plan;
+use crate::plan::{Change, Design, Plan, PlannedRun};
 use crate::statistics::{Estimate, difference, mean};
 
-/// The result of a sweep. Ratings are Elo above the mean of the first arm's last models.
+/// The result of a sweep. Ratings are Elo above the mean of the first arm's last models, or, in a sweep of factors, of
+/// all runs' last models.
 #[derive(Debug, Serialize)]
 pub struct Outcome {
     /// The name of the sweep.
@@ -17,12 +20,33 @@ pub struct Outcome {
     pub size: String,
     /// Komi of all matches.
     pub komi: String,
-    /// The arms, in the order of the file.
-    pub arms: Vec<ArmOutcome>,
+    /// What was compared.
+    #[serde(flatten)]
+    pub compared: Compared,
     /// All runs.
     pub runs: Vec<RunOutcome>,
     /// All matches.
     pub matches: Vec<PairingRow>,
+}
+
+/// The result of what was compared.
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+pub enum Compared {
+    /// Each run had one arm.
+    Arms {
+        /// The arms, in the order of the file.
+        arms: Vec<ArmOutcome>,
+    },
+    /// Each run had its own half of the factors.
+    Factors {
+        /// The factors, in the order of the file.
+        factors: Vec<FactorOutcome>,
+        /// Standard deviation of runs with the same factors, in Elo; `None` if it cannot be told.
+        deviation: Option<f64>,
+        /// All runs together.
+        all: Group,
+    },
 }
 
 /// The result of one arm.
@@ -32,23 +56,46 @@ pub struct ArmOutcome {
     pub name: String,
     /// The keys in which it differs from the base configuration, as `key=value`.
     pub set: Vec<String>,
-    /// Its number of runs.
-    pub seeds: usize,
     /// The rating of its runs' last models, as a mean over the seeds.
     pub elo: Estimate,
     /// That rating minus the first arm's; `None` for the first arm.
     pub difference: Option<Difference>,
-    /// CPU seconds of a run, as a mean over the seeds.
+    /// Its runs.
+    #[serde(flatten)]
+    pub runs: Group,
+}
+
+/// The result of one factor.
+#[derive(Debug, Serialize)]
+pub struct FactorOutcome {
+    /// Its name.
+    pub name: String,
+    /// The keys in which a run with it differs from the base configuration, as `key=value`.
+    pub set: Vec<String>,
+    /// The rating of last models with it, minus that of those without.
+    pub effect: Difference,
+    /// Runs that have it.
+    pub with: Group,
+    /// Runs that do not.
+    pub without: Group,
+}
+
+/// Runs that are looked at together; all figures are means.
+#[derive(Debug, Serialize)]
+pub struct Group {
+    /// Their number.
+    pub seeds: usize,
+    /// CPU seconds of a run.
     pub cpu_seconds: f64,
-    /// Network evaluations of a run's self-play, as a mean over the seeds.
+    /// Network evaluations of a run's self-play.
     pub evaluations: f64,
-    /// Self-play games of a run, as a mean over the seeds.
+    /// Self-play games of a run.
     pub games: f64,
-    /// The rating over the course of a run, as means over the seeds.
+    /// The rating over the course of a run.
     pub curve: Vec<CurvePoint>,
 }
 
-/// How an arm compares with the first one.
+/// A difference between two groups of runs, such as an arm and the first one.
 #[derive(Debug, Serialize)]
 pub struct Difference {
     /// The difference of the means, in Elo.
@@ -67,8 +114,17 @@ pub enum Verdict {
     Worse,
     /// The interval contains 0.
     Unclear,
-    /// There is no interval, as with a single seed.
+    /// There is no interval, as with a single seed, or with as many factors as runs can tell apart.
     OneSeed,
+}
+
+impl Difference {
+    fn of(elo: Estimate) -> Difference {
+        Difference {
+            elo,
+            verdict: Verdict::of(elo),
+        }
+    }
 }
 
 impl Verdict {
@@ -87,7 +143,7 @@ impl Verdict {
             Verdict::Better => "better",
             Verdict::Worse => "worse",
             Verdict::Unclear => "may be chance",
-            Verdict::OneSeed => "needs two seeds",
+            Verdict::OneSeed => "needs more runs",
         }
     }
 }
@@ -95,11 +151,11 @@ impl Verdict {
 /// A rating after some cost.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct CurvePoint {
-    /// CPU seconds until then, as a mean over the seeds.
+    /// CPU seconds until then, as a mean over the runs.
     pub cpu_seconds: f64,
-    /// Network evaluations until then, as a mean over the seeds.
+    /// Network evaluations until then, as a mean over the runs.
     pub evaluations: f64,
-    /// The rating, as a mean over the seeds.
+    /// The rating, as a mean over the runs.
     pub elo: Estimate,
 }
 
@@ -108,8 +164,8 @@ pub struct CurvePoint {
 pub struct RunOutcome {
     /// The name of its store.
     pub name: String,
-    /// Its arm.
-    pub arm: String,
+    /// Its arm, or its factors.
+    pub has: Vec<String>,
     /// Its seed.
     pub seed: u64,
     /// Its rated models, oldest first.
@@ -117,7 +173,7 @@ pub struct RunOutcome {
 }
 
 impl Outcome {
-    /// Compares the arms by the ratings of their models. `places` has the order of the players in `standing`.
+    /// Compares the arms or factors by the ratings of the models. `places` has the order of the players in `standing`.
     ///
     /// # Errors
     /// If a model has no rating.
@@ -129,17 +185,19 @@ impl Outcome {
             pairings,
             ..
         } = standing;
-        let rating = |row: &Row| row.elo.unwrap_or(f64::NAN);
-        anyhow::ensure!(
-            players.iter().all(|row| row.elo.is_some()),
-            "not all models have been rated"
-        );
-        let arms = plan.arms.len();
-        let ratings = |players: &[Row], arm: usize| {
-            let places = lasts(places, arms, arm).into_iter();
-            places.map(|place| rating(&players[place])).collect::<Vec<f64>>()
+        let mut finals = vec![f64::NAN; plan.runs.len()];
+        for (place, row) in places.iter().zip(&players) {
+            let elo = row.elo.context("not all models have been rated")?;
+            if place.last {
+                finals[place.run] = elo;
+            }
+        }
+        let zero = match &plan.design {
+            Design::Arms(arms) => mean(&of_arm(&finals, arms.len(), 0)),
+            Design::Factors(_) => mean(&finals),
         };
-        let zero = mean(&ratings(&players, 0)).map_or(0.0, |estimate| estimate.value);
+        let zero = zero.map_or(0.0, |estimate| estimate.value);
+        finals.iter_mut().for_each(|elo| *elo -= zero);
         for row in &mut players {
             for elo in [&mut row.elo, &mut row.elo_low, &mut row.elo_high]
                 .into_iter()
@@ -148,20 +206,28 @@ impl Outcome {
                 *elo -= zero;
             }
         }
-        let finals: Vec<Vec<f64>> = (0..arms).map(|arm| ratings(&players, arm)).collect();
-        let outcomes = (0..arms)
-            .filter_map(|arm| arm_outcome(plan, places, &players, &finals, arm))
-            .collect();
-        let mut runs: Vec<RunOutcome> = plan
-            .runs
-            .iter()
-            .map(|run| RunOutcome {
-                name: run.name.clone(),
-                arm: plan.arms[run.arm].name.clone(),
-                seed: run.seed,
-                models: Vec::new(),
-            })
-            .collect();
+        let rated = Rated {
+            places,
+            players: &players,
+        };
+        let compared = match &plan.design {
+            Design::Arms(arms) => Compared::Arms {
+                arms: compare_arms(arms, &finals, &rated),
+            },
+            Design::Factors(factorial) => compare_factors(factorial, &finals, &rated),
+        };
+        let run = |(index, run): (usize, &PlannedRun)| RunOutcome {
+            name: run.name.clone(),
+            has: plan
+                .design
+                .of_run(index)
+                .iter()
+                .map(|change| change.name.clone())
+                .collect(),
+            seed: run.seed,
+            models: Vec::new(),
+        };
+        let mut runs: Vec<RunOutcome> = plan.runs.iter().enumerate().map(run).collect();
         for (place, row) in places.iter().zip(players) {
             runs[place.run].models.push(row);
         }
@@ -169,67 +235,92 @@ impl Outcome {
             name: plan.name.clone(),
             size,
             komi,
-            arms: outcomes,
+            compared,
             runs,
             matches: pairings,
         })
     }
 }
 
-/// The indices of the last models of an arm's runs.
-fn lasts(places: &[Place], arms: usize, arm: usize) -> Vec<usize> {
-    let is_last = |(_, place): &(usize, &Place)| place.last && place.run % arms == arm;
-    places
-        .iter()
-        .enumerate()
-        .filter(is_last)
-        .map(|(index, _)| index)
-        .collect()
+/// The figures of an arm's runs, from those of all runs.
+fn of_arm(figures: &[f64], arms: usize, arm: usize) -> Vec<f64> {
+    figures.iter().skip(arm).step_by(arms).copied().collect()
 }
 
-fn arm_outcome(plan: &Plan, places: &[Place], players: &[Row], finals: &[Vec<f64>], arm: usize) -> Option<ArmOutcome> {
-    let arms = plan.arms.len();
-    let average = |rows: &[usize], figure: fn(&Row) -> f64| {
-        let figures: Vec<f64> = rows.iter().map(|&row| figure(&players[row])).collect();
-        mean(&figures).map_or(f64::NAN, |estimate| estimate.value)
-    };
-    let cpu_seconds: fn(&Row) -> f64 = |row| row.cpu_seconds.unwrap_or(f64::NAN);
-    let evaluations: fn(&Row) -> f64 = |row| row.evaluations.map_or(f64::NAN, |count| count as f64);
-    let levels = places.iter().map(|place| place.level + 1).max().unwrap_or(0);
-    let at_level = |level: usize| {
-        let is_there = |(_, place): &(usize, &Place)| place.run % arms == arm && place.level == level;
-        places
-            .iter()
-            .enumerate()
-            .filter(is_there)
-            .map(|(index, _)| index)
-            .collect::<Vec<_>>()
-    };
-    let point = |level: usize| {
-        let rows = at_level(level);
-        let ratings: Vec<f64> = rows.iter().filter_map(|&row| players[row].elo).collect();
-        Some(CurvePoint {
-            cpu_seconds: average(&rows, cpu_seconds),
-            evaluations: average(&rows, evaluations),
-            elo: mean(&ratings)?,
+fn compare_arms(arms: &[Change], finals: &[f64], rated: &Rated<'_>) -> Vec<ArmOutcome> {
+    let ratings = |arm| of_arm(finals, arms.len(), arm);
+    let outcome = |(index, arm): (usize, &Change)| {
+        let first = (index > 0).then(|| difference(&ratings(index), &ratings(0))).flatten();
+        Some(ArmOutcome {
+            name: arm.name.clone(),
+            set: arm.settings(),
+            elo: mean(&ratings(index))?,
+            difference: first.map(Difference::of),
+            runs: rated.group(|run| run % arms.len() == index),
         })
     };
-    let rows = lasts(places, arms, arm);
-    let first = (arm > 0).then(|| difference(&finals[arm], &finals[0])).flatten();
-    Some(ArmOutcome {
-        name: plan.arms[arm].name.clone(),
-        set: plan.arms[arm].set.clone(),
-        seeds: rows.len(),
-        elo: mean(&finals[arm])?,
-        difference: first.map(|elo| Difference {
-            elo,
-            verdict: Verdict::of(elo),
-        }),
-        cpu_seconds: average(&rows, cpu_seconds),
-        evaluations: average(&rows, evaluations),
-        games: average(&rows, |row| row.selfplay_games.map_or(f64::NAN, |count| count as f64)),
-        curve: (0..levels).filter_map(point).collect(),
-    })
+    arms.iter().enumerate().filter_map(outcome).collect()
+}
+
+fn compare_factors(factorial: &Factorial, finals: &[f64], rated: &Rated<'_>) -> Compared {
+    let Effects { factors, deviation } = factorial.effects(finals);
+    let outcome = |((index, factor), effect): ((usize, &Change), Estimate)| FactorOutcome {
+        name: factor.name.clone(),
+        set: factor.settings(),
+        effect: Difference::of(effect),
+        with: rated.group(|run| factorial.has(run, index)),
+        without: rated.group(|run| !factorial.has(run, index)),
+    };
+    Compared::Factors {
+        factors: factorial.factors.iter().enumerate().zip(factors).map(outcome).collect(),
+        deviation,
+        all: rated.group(|_| true),
+    }
+}
+
+/// The rated models and their places in the sweep.
+struct Rated<'a> {
+    places: &'a [Place],
+    players: &'a [Row],
+}
+
+impl Rated<'_> {
+    /// The runs for which `includes` is true.
+    fn group(&self, includes: impl Fn(usize) -> bool) -> Group {
+        let models = |wanted: &dyn Fn(&Place) -> bool| {
+            let chosen = self.places.iter().zip(self.players);
+            let chosen = chosen.filter(|(place, _)| includes(place.run) && wanted(place));
+            chosen.map(|(_, row)| row).collect::<Vec<&Row>>()
+        };
+        let lasts = models(&|place| place.last);
+        let levels = self.places.iter().map(|place| place.level + 1).max().unwrap_or(0);
+        let point = |level| {
+            let rows = models(&|place| place.level == level);
+            let ratings: Vec<f64> = rows.iter().filter_map(|row| row.elo).collect();
+            Some(CurvePoint {
+                cpu_seconds: average(&rows, |row| row.cpu_seconds),
+                evaluations: average(&rows, evaluations),
+                elo: mean(&ratings)?,
+            })
+        };
+        Group {
+            seeds: lasts.len(),
+            cpu_seconds: average(&lasts, |row| row.cpu_seconds),
+            evaluations: average(&lasts, evaluations),
+            games: average(&lasts, |row| row.selfplay_games.map(|count| count as f64)),
+            curve: (0..levels).filter_map(point).collect(),
+        }
+    }
+}
+
+fn evaluations(row: &Row) -> Option<f64> {
+    row.evaluations.map(|count| count as f64)
+}
+
+/// The mean of a figure of some models; not a number if one of them does not have it.
+fn average(rows: &[&Row], figure: impl Fn(&Row) -> Option<f64>) -> f64 {
+    let figures: Vec<f64> = rows.iter().map(|row| figure(row).unwrap_or(f64::NAN)).collect();
+    mean(&figures).map_or(f64::NAN, |estimate| estimate.value)
 }
 
 #[cfg(test)]

@@ -12,26 +12,111 @@ use tengen_rules::{Komi, Size, check_setting};
 use tengen_run::{RunConfig, keys};
 use tengen_store::Store;
 
+use crate::factorial::Factorial;
+
 /// A sweep as its file describes it.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct SweepFile {
     name: String,
     base: PathBuf,
-    seeds: Vec<u64>,
     #[serde(default)]
     set: toml::Table,
-    arms: Vec<ArmFile>,
+    /// What is compared: arms with seeds, …
+    #[serde(default)]
+    arms: Vec<ChangeFile>,
+    #[serde(default)]
+    seeds: Vec<u64>,
+    /// … or factors with a number of runs.
+    #[serde(default)]
+    factors: Vec<ChangeFile>,
+    runs: Option<usize>,
     #[serde(default)]
     rating: RatingPlan,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct ArmFile {
+struct ChangeFile {
     name: String,
     #[serde(default)]
     set: toml::Table,
+}
+
+impl SweepFile {
+    /// What is compared.
+    fn design(&self) -> anyhow::Result<Design> {
+        match (self.arms.is_empty(), self.factors.is_empty()) {
+            (false, true) => Ok(Design::Arms(self.arms()?)),
+            (true, false) => Ok(Design::Factors(self.factorial()?)),
+            (false, false) => Err(usage(
+                "a sweep has either [[arms]], which are compared with the first one, or [[factors]], of which each run \
+                 has its own half",
+            )),
+            (true, true) => Err(usage(
+                "a sweep needs [[arms]] and seeds, such as seeds = [1, 2, 3, 4], or [[factors]] and runs, such as runs \
+                 = 16",
+            )),
+        }
+    }
+
+    fn arms(&self) -> anyhow::Result<Vec<Change>> {
+        if self.seeds.is_empty() {
+            return Err(usage("a sweep of arms needs seeds, such as seeds = [1, 2, 3, 4]"));
+        }
+        if self.runs.is_some() {
+            return Err(usage(
+                "`runs` is for sweeps of factors; every arm runs once with each of the seeds",
+            ));
+        }
+        reject_twice("seeds", &self.seeds.iter().map(u64::to_string).collect::<Vec<_>>())?;
+        changes("arms", &self.arms)
+    }
+
+    fn factorial(&self) -> anyhow::Result<Factorial> {
+        let factors = changes("factors", &self.factors)?;
+        let mut set_by = BTreeMap::new();
+        for factor in &factors {
+            if factor.set.is_empty() {
+                return Err(usage(format!("the factor {} sets nothing", factor.name)));
+            }
+            for key in factor.set.keys() {
+                if let Some(other) = set_by.insert(key, &factor.name) {
+                    return Err(usage(format!(
+                        "the factors {other} and {} both set {key}, but some runs have both factors",
+                        factor.name
+                    )));
+                }
+            }
+        }
+        let factorial = Factorial { factors };
+        let (count, smallest) = (factorial.factors.len(), factorial.smallest());
+        let needed = format!("with {count} factors, runs must be {smallest} or a multiple of it");
+        match self.runs {
+            _ if !self.seeds.is_empty() => Err(usage(
+                "a sweep of factors has no seeds; each run has its own, the first run 1",
+            )),
+            Some(runs) if runs > 0 && runs.is_multiple_of(smallest) => Ok(factorial),
+            Some(runs) => Err(usage(format!("{needed}; found runs = {runs}"))),
+            None => Err(usage(format!("{needed}, but the file has no runs"))),
+        }
+    }
+
+    /// The names of all runs and their seeds, in the order of the design.
+    fn names_and_seeds(&self, design: &Design) -> Vec<(String, u64)> {
+        match design {
+            Design::Arms(arms) => {
+                let of_seed = |&seed: &u64| {
+                    arms.iter()
+                        .map(move |arm| (format!("{}-s{seed}", slug(&arm.name)), seed))
+                };
+                self.seeds.iter().flat_map(of_seed).collect()
+            }
+            Design::Factors(_) => (1..=self.runs.unwrap_or(0) as u64)
+                .map(|seed| (format!("run-{seed:02}"), seed))
+                .collect(),
+        }
+    }
 }
 
 /// How the models of the runs are rated.
@@ -66,23 +151,54 @@ impl Default for RatingPlan {
     }
 }
 
-/// One of the settings that a sweep compares.
+/// A change of the base configuration: an arm or a factor.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Arm {
+pub struct Change {
     /// Its name in tables and curves.
     pub name: String,
-    /// The keys in which it differs from the base configuration, as `key=value`.
-    pub set: Vec<String>,
+    /// The keys that it sets, with their values as TOML.
+    pub set: BTreeMap<String, String>,
+}
+
+impl Change {
+    fn of(file: &ChangeFile) -> Change {
+        Change {
+            name: file.name.clone(),
+            set: keys::values(&file.set),
+        }
+    }
+
+    /// What it sets, as `key=value`.
+    pub fn settings(&self) -> Vec<String> {
+        settings(&self.set)
+    }
+}
+
+/// Which run has which changes. The names of changes differ in their slugs.
+#[derive(Clone, Debug)]
+pub enum Design {
+    /// Each run has one arm. The arms take turns, seed by seed, so that early results cover all of them.
+    Arms(Vec<Change>),
+    /// Each run has its own half of the factors, and its own seed.
+    Factors(Factorial),
+}
+
+impl Design {
+    /// The changes that a run has; `run` is its index in the plan.
+    pub fn of_run(&self, run: usize) -> Vec<&Change> {
+        match self {
+            Design::Arms(arms) => vec![&arms[run % arms.len()]],
+            Design::Factors(factorial) => factorial.of_run(run).collect(),
+        }
+    }
 }
 
 /// One run of a sweep.
 #[derive(Clone, Debug)]
 pub struct PlannedRun {
-    /// Index of its arm.
-    pub arm: usize,
     /// Its seed.
     pub seed: u64,
-    /// The name of its store: `<arm>-s<seed>`.
+    /// The name of its store: `<arm>-s<seed>`, or `run-<number>` in a sweep of factors.
     pub name: String,
     /// Its whole configuration.
     pub config: RunConfig,
@@ -93,9 +209,9 @@ pub struct PlannedRun {
 pub struct Plan {
     /// The name of the sweep and of its folder.
     pub name: String,
-    /// The arms; each is compared with the first one.
-    pub arms: Vec<Arm>,
-    /// All runs, seed by seed, so that early results cover all arms.
+    /// Which run has which changes.
+    pub design: Design,
+    /// All runs, in the order in which they begin.
     pub runs: Vec<PlannedRun>,
     /// How their models are rated.
     pub rating: RatingPlan,
@@ -106,7 +222,8 @@ impl Plan {
     ///
     /// # Errors
     /// If a file cannot be read, a key is unknown or out of range, a run would never end, two arms have the same name,
-    /// or arms play on different boards or under different rules.
+    /// two factors set the same key, the number of runs does not suit the factors, or runs play on different boards or
+    /// under different rules.
     pub fn load(path: &Path) -> anyhow::Result<Plan> {
         let shown = path.display();
         let text = std::fs::read_to_string(path).with_context(|| format!("cannot read the sweep {shown}"))?;
@@ -121,42 +238,29 @@ impl Plan {
         check_setting("rating.games", rating.games, 2..).map_err(|error| usage(error.to_string()))?;
         check_setting("rating.visits", rating.visits, 1..).map_err(|error| usage(error.to_string()))?;
         check_setting("rating.models", rating.models, 1..).map_err(|error| usage(error.to_string()))?;
-        if file.arms.is_empty() || file.seeds.is_empty() {
-            return Err(usage("a sweep needs at least one arm and one seed"));
-        }
-        let slugs: Vec<String> = file.arms.iter().map(|arm| slug(&arm.name)).collect();
-        reject_twice("arms", &slugs)?;
-        reject_twice("seeds", &file.seeds.iter().map(u64::to_string).collect::<Vec<_>>())?;
+        let design = file.design()?;
+        let common = keys::values(&file.set);
         let mut runs = Vec::new();
-        for &seed in &file.seeds {
-            for (arm, slug) in slugs.iter().enumerate() {
-                let mut values = keys::values(&file.set);
-                values.extend(keys::values(&file.arms[arm].set));
-                let name = format!("{slug}-s{seed}");
-                values.insert("name".to_owned(), format!("\"{name}\""));
-                values.insert("seed".to_owned(), seed.to_string());
-                let settings: Vec<String> = values.iter().map(|(key, value)| format!("{key}={value}")).collect();
-                let config =
-                    RunConfig::load(base, &settings).with_context(|| format!("the arm {}", file.arms[arm].name))?;
-                runs.push(PlannedRun {
-                    arm,
-                    seed,
-                    name,
-                    config,
-                });
-            }
+        for (run, (name, seed)) in file.names_and_seeds(&design).into_iter().enumerate() {
+            let changes = design.of_run(run);
+            let mut values = common.clone();
+            values.extend(changes.iter().flat_map(|change| change.set.clone()));
+            values.insert("name".to_owned(), format!("\"{name}\""));
+            values.insert("seed".to_owned(), seed.to_string());
+            let about = || match changes.is_empty() {
+                true => format!("the run {name}, without any factor"),
+                false => {
+                    let names: Vec<&str> = changes.iter().map(|change| change.name.as_str()).collect();
+                    format!("the run {name}: {}", names.join(", "))
+                }
+            };
+            let config = RunConfig::load(base, &settings(&values)).with_context(about)?;
+            runs.push(PlannedRun { seed, name, config });
         }
         check_runs(&runs)?;
-        let arm = |arm: &ArmFile| Arm {
-            name: arm.name.clone(),
-            set: keys::values(&arm.set)
-                .iter()
-                .map(|(key, value)| format!("{key}={value}"))
-                .collect(),
-        };
         Ok(Plan {
-            arms: file.arms.iter().map(arm).collect(),
             name: slug(&file.name),
+            design,
             runs,
             rating: file.rating,
         })
@@ -190,6 +294,21 @@ impl Plan {
             ..MatchConfig::default()
         })
     }
+}
+
+/// The changes that a file describes; `what` is what it calls them.
+fn changes(what: &str, files: &[ChangeFile]) -> anyhow::Result<Vec<Change>> {
+    let changes: Vec<Change> = files.iter().map(Change::of).collect();
+    reject_twice(
+        what,
+        &changes.iter().map(|change| slug(&change.name)).collect::<Vec<_>>(),
+    )?;
+    Ok(changes)
+}
+
+/// Values by key as `key=value`.
+fn settings(values: &BTreeMap<String, String>) -> Vec<String> {
+    values.iter().map(|(key, value)| format!("{key}={value}")).collect()
 }
 
 /// A name in a form that is safe in paths: lowercase letters, digits, `.`, and `-`.
@@ -229,7 +348,7 @@ fn check_runs(runs: &[PlannedRun]) -> anyhow::Result<()> {
     match played.len() {
         1 => Ok(()),
         _ => Err(usage(format!(
-            "all arms must play on the same board under the same rules; found {}",
+            "all runs must play on the same board under the same rules; found {}",
             played
                 .iter()
                 .map(|((board, rules), name)| format!("{board} under {rules} in {name}"))
@@ -288,7 +407,60 @@ mod tests {
             ]
         );
         assert_eq!(plan.name, "few-visits");
-        assert_eq!(plan.arms[1].set, ["budget.cpu_seconds=30", "selfplay.search.visits=4"]);
+        assert_eq!(
+            plan.design.of_run(1)[0].settings(),
+            ["budget.cpu_seconds=30", "selfplay.search.visits=4"]
+        );
+    }
+
+    const FACTORS: &str = r#"
+        name = "Three at once"
+        base = ""
+        runs = 16
+        set.budget.cpu_seconds = 60
+        set.training.batch = 32
+        [[factors]]
+        name = "4 visits"
+        set.selfplay.search.visits = 4
+        [[factors]]
+        name = "large batches"
+        set.training.batch = 256
+        [[factors]]
+        name = "tree reuse"
+        set.selfplay.tree_reuse = true
+    "#;
+
+    #[test]
+    fn every_run_has_its_own_half_of_the_factors() {
+        let plan = plan(FACTORS).expect("a valid sweep");
+        let run = |index: usize| {
+            let PlannedRun { name, config, .. } = &plan.runs[index];
+            let (visits, batch) = (config.selfplay.search.visits, config.training.batch);
+            (name.as_str(), config.seed, visits, batch, config.selfplay.tree_reuse)
+        };
+        assert_eq!(run(0), ("run-01", 1, 8, 32, false), "the base, with what all runs set");
+        assert_eq!(run(1), ("run-02", 2, 4, 256, true), "everything");
+        assert_eq!(run(2), ("run-03", 3, 4, 32, false));
+        assert_eq!(run(3), ("run-04", 4, 8, 256, true));
+        assert_eq!(run(8), ("run-09", 9, 8, 32, false), "the base again, with another seed");
+        assert_eq!(plan.runs.len(), 16);
+    }
+
+    #[test]
+    fn factors_that_cannot_be_told_apart_are_refused() {
+        let refused = |from: &str, to: &str| error_of(&FACTORS.replace(from, to));
+        assert!(refused("runs = 16", "runs = 12").contains("8 or a multiple of it; found runs = 12"));
+        assert!(refused("runs = 16", "runs = 0").contains("found runs = 0"));
+        assert!(refused("runs = 16", "").contains("the file has no runs"));
+        assert!(refused("runs = 16", "runs = 16\nseeds = [1]").contains("has no seeds"));
+        assert!(refused("training.batch = 256", "selfplay.search.visits = 16").contains("both set"));
+        assert!(refused("set.selfplay.tree_reuse = true", "").contains("tree reuse sets nothing"));
+        assert!(refused("large batches", "4 visits").contains("two of the factors are called 4-visits"));
+        assert!(refused("visits = 4", "visits = 0").contains("the run run-02: 4 visits, large batches"));
+        assert!(error_of(&format!("{TWO}\n[[factors]]\nname = \"x\"")).contains("either [[arms]]"));
+        assert!(refused("[[factors]]", "[[arms]]").contains("needs seeds"));
+        assert!(error_of(&TWO.replace("seeds = [1, 2]", "seeds = [1]\nruns = 2")).contains("for sweeps of factors"));
+        assert!(error_of("name = \"x\"\nbase = \"\"").contains("needs [[arms]] and seeds"));
     }
 
     #[test]
@@ -300,12 +472,12 @@ mod tests {
                 continue; // base configurations of sweeps
             }
             let plan = Plan::load(&path).unwrap_or_else(|error| panic!("{}: {error:#}", path.display()));
-            let (arms, runs) = (plan.arms.len(), plan.runs.len());
-            assert!(
-                arms > 1 && runs >= 3 * arms && runs.is_multiple_of(arms),
-                "{}: {runs} runs of {arms} arms",
-                path.display()
-            );
+            let runs = plan.runs.len();
+            let (changes, is_enough) = match &plan.design {
+                Design::Arms(arms) => (arms.len(), runs >= 3 * arms.len()),
+                Design::Factors(factorial) => (factorial.factors.len(), runs >= factorial.smallest()),
+            };
+            assert!(changes > 1 && is_enough, "{}: {runs} runs of {changes}", path.display());
         }
     }
 
@@ -314,7 +486,7 @@ mod tests {
         assert!(error_of(&TWO.replace("seeds = [1, 2]", "seeds = [2, 2]")).contains("two of the seeds are called 2"));
         assert!(error_of(&TWO.replace("4 visits, quick", "8")).contains("two of the arms are called 8"));
         assert!(error_of(&TWO.replace("4 visits, quick", "§")).contains("no name"));
-        assert!(error_of(&TWO.replace("visits = 4", "visit = 4")).contains("the arm 4 visits, quick"));
+        assert!(error_of(&TWO.replace("visits = 4", "visit = 4")).contains("the run 4-visits-quick-s1: 4 visits"));
         let endless = "set.budget = { cpu_seconds = 0, minutes = 0 }";
         assert!(error_of(&TWO.replace("set.budget.cpu_seconds = 60", endless)).contains("must end"));
         let larger = "set.selfplay.boards = [{ size = \"7x7\" }]";

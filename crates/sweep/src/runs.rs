@@ -16,7 +16,7 @@ use tengen_matches::usage;
 use tengen_run::RunConfig;
 use tengen_store::{Create, Store, StoreError};
 
-use crate::plan::{Plan, PlannedRun};
+use crate::plan::{Design, Plan, PlannedRun};
 
 /// How often to check whether a process has ended or should stop.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
@@ -66,9 +66,13 @@ impl Runs<'_> {
                 let changes = run.config.changes_since(&before)?;
                 if !changes.is_empty() {
                     return Err(usage(format!(
-                        "the run {} began with other settings: {}; choose another --out, or give the arm another name",
+                        "the run {} began with other settings: {}; choose another --out{}",
                         run.name,
-                        changes.join(", ")
+                        changes.join(", "),
+                        match plan.design {
+                            Design::Arms(_) => ", or give the arm another name",
+                            Design::Factors(_) => "",
+                        }
                     )));
                 }
                 continue;

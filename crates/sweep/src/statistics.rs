@@ -16,7 +16,7 @@ pub struct Estimate {
 
 impl Estimate {
     /// An estimate with Student's interval: `error` is its standard error, `freedom` its degrees of freedom.
-    fn with_error(value: f64, error: f64, freedom: f64) -> Estimate {
+    pub(crate) fn with_error(value: f64, error: f64, freedom: f64) -> Estimate {
         let t = StudentsT::new(0.0, 1.0, freedom).ok().map(|t| t.inverse_cdf(0.975));
         let half = t.map(|t| t * error).filter(|half| half.is_finite());
         Estimate {
@@ -26,8 +26,8 @@ impl Estimate {
         }
     }
 
-    /// An estimate from a single sample.
-    fn alone(value: f64) -> Estimate {
+    /// An estimate without an interval.
+    pub(crate) fn alone(value: f64) -> Estimate {
         Estimate {
             value,
             low: None,

@@ -15,13 +15,17 @@ use crate::output::{self, say, usage};
 
 /// Compare settings: which learns faster, and is that more than chance?
 ///
-/// Trains every arm of a sweep with every seed, each as a run of its own, plays matches between the models of all runs,
-/// and compares the arms at the end of their budget: ratings as means over the seeds with 95% intervals, because runs
-/// differ by their seed alone. Prints a table, and writes a page with the learning curves and sweep.json into the
-/// sweep's folder.
+/// A sweep of arms trains every arm with every seed, and compares each arm with the first one. A sweep of factors tests
+/// many settings at once: every run has its own half of them, so all runs tell about each setting, and testing eight
+/// takes no more runs than testing one. Choose arms for settings that exclude each other, and factors for those that
+/// can be combined.
 ///
-/// Run the same command again to go on where it stopped, even after kill -9, or after adding arms and seeds to the
-/// file.
+/// Each run is a run of its own. Then matches between the models of all runs put them on one scale, and the sweep
+/// compares them at the end of their budget: means over runs with 95% intervals, because runs differ by their seed
+/// alone. Prints a table, and writes a page with plots and sweep.json into the sweep's folder.
+///
+/// Run the same command again to go on where it stopped, even after kill -9, or after adding arms, seeds, or runs to
+/// the file.
 #[derive(clap::Args)]
 #[command(after_help = r#"Examples:
   tengen sweep configs/sweeps/visits-5x5.toml
@@ -42,6 +46,22 @@ takes out what the base says about a key:
   [[arms]]
   name = "4 visits"
   set.selfplay.search.visits = 4
+
+Instead of arms and seeds, a sweep can have factors, and a number of runs, each with a seed of its
+own: twice the number of factors, rounded up to a power of two, or a multiple of that. More runs
+make all intervals narrower. configs/sweeps/factors-7x7.toml is an example:
+
+  runs = 8
+
+  [[factors]]
+  name = "tree reuse"
+  set.selfplay.tree_reuse = true
+
+  [[factors]]
+  name = "half of the noise"
+  set.selfplay.full_noise = 0.5
+
+Both kinds of sweep may say how models are rated:
 
   [rating]                             # all optional
   games = 40                           # of each match
@@ -96,7 +116,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
         device: args.device,
         interrupt: &interrupt,
     };
-    let schedule = meetings(&field.places, plan.arms.len());
+    let schedule = meetings(&field.places, &plan.design);
     let pairings = matches.with_progress(schedule.len(), |meet| {
         let played = schedule.iter().map_while(|&players| meet(players).transpose());
         played.collect::<anyhow::Result<Vec<_>>>()
@@ -114,7 +134,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
         true => output::json(&outcome),
         false => {
             output::result(format!("{}\n", outcome.in_words()));
-            output::result(outcome.arms_table().text(args.table.markdown));
+            output::result(outcome.table().text(args.table.markdown));
             output::result(format!("\nCurves: {}", folder.join("index.html").display()));
             Ok(())
         }

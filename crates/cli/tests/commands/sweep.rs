@@ -4,18 +4,18 @@ use std::path::Path;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::common::{Answer, answer, command, tengen};
 
-/// A sweep of two arms on 3x3, whose runs end after a few training steps.
-fn write_sweep(folder: &Path, seeds: &str, visits: u32, steps: u32) -> String {
+/// A sweep of tiny runs on 3x3, which end after a few training steps; `compared` are its arms or factors.
+fn write(folder: &Path, runs: &str, steps: u32, compared: &str) -> String {
     let base = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../configs/5x5.toml");
     let text = format!(
         r#"
 name = "Tiny sweep"
 base = "{}"
-seeds = {seeds}
+{runs}
 [set]
 network = {{ blocks = 1, channels = 8 }}
 selfplay.boards = [{{ size = "3x3" }}]
@@ -24,12 +24,7 @@ training = {{ batch = 32, schedule = "constant" }}
 gate.always_promote = true
 budget = {{ steps = {steps}, minutes = 0 }}
 loop = {{ workers = 1, start_positions = 100, shard_seconds = 0.1, candidate_every_steps = 10 }}
-[[arms]]
-name = "few"
-set.selfplay.search.visits = 2
-[[arms]]
-name = "more"
-set.selfplay.search.visits = {visits}
+{compared}
 [rating]
 games = 4
 visits = 4
@@ -41,6 +36,34 @@ komi = 3
     let path = folder.join("sweep.toml");
     std::fs::write(&path, text).unwrap();
     path.to_str().unwrap().to_owned()
+}
+
+/// A sweep of two arms.
+fn write_sweep(folder: &Path, seeds: &str, visits: u32, steps: u32) -> String {
+    let arms = format!(
+        r#"
+[[arms]]
+name = "few"
+set.selfplay.search.visits = 2
+[[arms]]
+name = "more"
+set.selfplay.search.visits = {visits}
+"#
+    );
+    write(folder, &format!("seeds = {seeds}"), steps, &arms)
+}
+
+/// A sweep of two factors.
+fn write_factors(folder: &Path, runs: usize) -> String {
+    let factors = r#"
+[[factors]]
+name = "more visits"
+set.selfplay.search.visits = 6
+[[factors]]
+name = "tree reuse"
+set.selfplay.tree_reuse = true
+"#;
+    write(folder, &format!("runs = {runs}"), 20, factors)
 }
 
 fn sweep(file: &str, out: &Path, more: &[&str]) -> Answer {
@@ -90,6 +113,66 @@ fn arms_are_trained_rated_and_compared() {
         8,
         "only matches of new runs: {}",
         more.stderr
+    );
+}
+
+#[test]
+fn factors_are_rated_by_all_runs() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("out");
+    let four = sweep(&write_factors(folder.path(), 4), &out, &["--json", "--jobs", "2"]).json();
+    assert!(four["arms"].is_null());
+    let runs = four["runs"].as_array().unwrap();
+    let has: Vec<&Value> = runs.iter().map(|run| &run["has"]).collect();
+    let (none, visits, reuse, both) = (
+        json!([]),
+        json!(["more visits"]),
+        json!(["tree reuse"]),
+        json!(["more visits", "tree reuse"]),
+    );
+    assert_eq!(has, [&none, &both, &visits, &reuse]);
+    // Two models of every run meet, and last models of runs that are one and two places apart.
+    assert_eq!(four["matches"].as_array().unwrap().len(), 4 + 3 + 2);
+    let last = |run: &Value| run["models"][1]["elo"].as_f64().unwrap();
+    let elo: Vec<f64> = runs.iter().map(last).collect();
+    assert!(
+        elo.iter().sum::<f64>().abs() < 1e-6,
+        "the mean run is the zero: {elo:?}"
+    );
+    let factors = four["factors"].as_array().unwrap();
+    let effect = |factor: usize| factors[factor]["effect"]["elo"]["value"].as_f64().unwrap();
+    assert!((effect(0) - (elo[1] + elo[2] - elo[0] - elo[3]) / 2.0).abs() < 1e-6);
+    assert!((effect(1) - (elo[1] + elo[3] - elo[0] - elo[2]) / 2.0).abs() < 1e-6);
+    assert_eq!(
+        (&factors[0]["with"]["seeds"], &four["all"]["seeds"]),
+        (&2.into(), &4.into())
+    );
+    assert!(four["deviation"].as_f64().unwrap() >= 0.0);
+    let page = std::fs::read_to_string(out.join("index.html")).unwrap();
+    assert!(
+        page.contains("What each factor is worth") && page.contains("1: more visits"),
+        "{page}"
+    );
+
+    let eight = sweep(&write_factors(folder.path(), 8), &out, &[]);
+    assert_eq!(eight.code, 0, "{}", eight.stderr);
+    assert!(
+        eight.stdout.contains("8 runs, each with its own half of 2 factors"),
+        "{}",
+        eight.stdout
+    );
+    // 8 within runs, 7, 6, and 4 between them; those of the first four runs are not played again.
+    assert_eq!(eight.stderr.matches(" of 25: ").count(), 25 - 9, "{}", eight.stderr);
+    std::fs::write(folder.path().join("sweep.toml"), {
+        let text = std::fs::read_to_string(folder.path().join("sweep.toml")).unwrap();
+        text.replace("search.visits = 6", "search.visits = 7")
+    })
+    .unwrap();
+    let file = folder.path().join("sweep.toml");
+    let changed = sweep(file.to_str().unwrap(), &out, &[]);
+    changed.refuses(
+        2,
+        "the run run-02 began with other settings: selfplay.search.visits 6 -> 7",
     );
 }
 
