@@ -124,6 +124,10 @@ pub struct OpeningConfig {
     /// the network's expected margin there. Usual: 0. Larger plays more even middlegames and endgames. The moves before
     /// that position are not used for training again.
     pub fork_share: f64,
+    /// The share of these games, 0 to 1, that begin from a position where the search changed the network's value, each
+    /// as likely as the change was large; the others may begin anywhere. Usual: 0. Larger plays more of what the
+    /// network misjudges.
+    pub surprise_share: f64,
     /// The maximum number of random plies in such a game; 1 to 1000; the number is uniform from 1 to this. Usual: 4 on
     /// 5x5, 8 on 9x9. Each is uniform over the legal moves, including the pass unless it would end the game. They are
     /// not used for training.
@@ -170,6 +174,7 @@ impl Default for OpeningConfig {
         Self {
             random_share: 0.3,
             fork_share: 0.0,
+            surprise_share: 0.0,
             max_random_plies: 4,
             earlier_plies: 0,
             books: Vec::new(),
@@ -280,6 +285,7 @@ impl Settings {
         let opening = &config.opening;
         check_setting("selfplay.opening.random_share", opening.random_share, 0.0..=1.0)?;
         check_setting("selfplay.opening.fork_share", opening.fork_share, 0.0..=1.0)?;
+        check_setting("selfplay.opening.surprise_share", opening.surprise_share, 0.0..=1.0)?;
         check_setting("selfplay.opening.max_random_plies", opening.max_random_plies, 1..=1000)?;
         check_setting("selfplay.opening.earlier_plies", opening.earlier_plies, 0..=1000)?;
         for (number, book) in opening.books.iter().enumerate() {

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
+use tengen_records::{GameRecord, PlyRecord};
 use tengen_rng::{self as rng, Rng};
 use tengen_rules::{Move, Position, Size};
 
@@ -17,13 +18,40 @@ const REMEMBERED: usize = 64;
 #[serde(transparent)]
 pub(crate) struct EarlierGames(VecDeque<Line>);
 
-/// The moves of a game.
+/// The moves of a game, and where its searches were surprised.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Line {
     size: String,
     /// Board indices of the moves.
     moves: Vec<u16>,
+    /// For each move, how much the search before it changed the network's value, in thousandths, 0 to 2000; may be
+    /// missing at the end.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    surprises: Vec<u16>,
+}
+
+impl Line {
+    /// The number of moves before the last two, which end the game.
+    fn before_end(&self) -> usize {
+        self.moves.len().saturating_sub(2)
+    }
+
+    /// Plays the first moves on an empty board; returns their number.
+    fn play(&self, plies: usize, position: &mut Position) -> u16 {
+        let size = position.size();
+        let moves = self.moves[..plies].iter();
+        // A snapshot may have been edited by hand, and a long cycle ends a game under some rules.
+        play_while_possible(
+            moves.map_while(|&index| Move::from_index(size, usize::from(index))),
+            position,
+        )
+    }
+
+    /// How surprising the position after this number of moves was.
+    fn surprise(&self, plies: usize) -> usize {
+        self.surprises.get(plies).map_or(0, |&surprise| usize::from(surprise))
+    }
 }
 
 impl EarlierGames {
@@ -31,12 +59,21 @@ impl EarlierGames {
         self.0.is_empty()
     }
 
-    /// Remembers a finished game.
-    pub(crate) fn add(&mut self, size: Size, moves: impl Iterator<Item = Move>) {
-        self.0.push_back(Line {
+    /// Remembers a finished game, with its surprises if games may begin from them.
+    pub(crate) fn add(&mut self, game: &GameRecord, with_surprises: bool) {
+        let size = game.size;
+        self.remember(Line {
             size: size.to_string(),
-            moves: moves.map(|mv| mv.index(size) as u16).collect(),
+            moves: game.plies.iter().map(|ply| ply.mv.index(size) as u16).collect(),
+            surprises: match with_surprises {
+                true => game.plies.iter().map(surprise).collect(),
+                false => Vec::new(),
+            },
         });
+    }
+
+    fn remember(&mut self, line: Line) {
+        self.0.push_back(line);
         if self.0.len() > REMEMBERED {
             self.0.pop_front();
         }
@@ -53,22 +90,50 @@ impl EarlierGames {
         self.begin(position, rng, |rng, all| rng::below(rng, all.min(most as usize) + 1))
     }
 
+    /// Plays up to one of the positions of all these games, each as likely as it was surprising. Returns the number of
+    /// moves, 0 if no position was.
+    pub(crate) fn play_to_surprise(&self, position: &mut Position, rng: &mut Rng) -> u16 {
+        let lines = self.of_size(position.size());
+        let surprises = |line: &Line| (1..=line.before_end()).map(|plies| line.surprise(plies)).sum::<usize>();
+        let total = lines.iter().map(|line| surprises(line)).sum();
+        if total == 0 {
+            return 0;
+        }
+        let mut left = rng::below(rng, total);
+        for line in lines {
+            for plies in 1..=line.before_end() {
+                match left.checked_sub(line.surprise(plies)) {
+                    Some(rest) => left = rest,
+                    None => return line.play(plies, position),
+                }
+            }
+        }
+        unreachable!("the number drawn is less than the sum of all")
+    }
+
     /// Plays a number of moves of one of these games that `draw` chooses, given how many there are before the last two.
     fn begin(&self, position: &mut Position, rng: &mut Rng, draw: impl FnOnce(&mut Rng, usize) -> usize) -> u16 {
-        let size = position.size();
-        let fits = |line: &&Line| line.moves.len() > 2 && line.size.parse::<Size>().is_ok_and(|own| own == size);
-        let lines: Vec<&Line> = self.0.iter().filter(fits).collect();
+        let lines = self.of_size(position.size());
         if lines.is_empty() {
             return 0;
         }
         let line = lines[rng::below(rng, lines.len())];
-        let plies = draw(rng, line.moves.len() - 2);
-        let moves = line.moves[..plies].iter();
-        // A snapshot may have been edited by hand, and a long cycle ends a game under some rules.
-        play_while_possible(
-            moves.map_while(|&index| Move::from_index(size, usize::from(index))),
-            position,
-        )
+        let plies = draw(rng, line.before_end());
+        line.play(plies, position)
+    }
+
+    /// The games on boards of this size that have moves before the last two.
+    fn of_size(&self, size: Size) -> Vec<&Line> {
+        let fits = |line: &&Line| line.before_end() > 0 && line.size.parse::<Size>().is_ok_and(|own| own == size);
+        self.0.iter().filter(fits).collect()
+    }
+}
+
+/// How much the search of a ply changed the network's value, in thousandths; 0 without a search.
+fn surprise(ply: &PlyRecord) -> u16 {
+    match ply.root_visits {
+        0 => 0,
+        _ => ((ply.root_value - ply.network_value).abs() * 1000.0).round() as u16,
     }
 }
 
@@ -76,9 +141,16 @@ impl EarlierGames {
 mod tests {
     use super::*;
 
-    fn add(earlier: &mut EarlierGames, moves: &[usize]) {
-        let size = Size::square(3).unwrap();
-        earlier.add(size, moves.iter().map(|&index| Move::from_index(size, index).unwrap()));
+    fn add(earlier: &mut EarlierGames, moves: &[u16]) {
+        add_with(earlier, moves, &[]);
+    }
+
+    fn add_with(earlier: &mut EarlierGames, moves: &[u16], surprises: &[u16]) {
+        earlier.remember(Line {
+            size: Size::square(3).unwrap().to_string(),
+            moves: moves.to_vec(),
+            surprises: surprises.to_vec(),
+        });
     }
 
     #[test]
@@ -103,10 +175,57 @@ mod tests {
     }
 
     #[test]
+    fn positions_are_as_likely_as_they_were_surprising() {
+        let mut earlier = EarlierGames::default();
+        let mut rng = rng::stream(1, &[]);
+        let mut begin = |earlier: &EarlierGames| {
+            let mut position = Position::new(Size::square(3).unwrap());
+            let plies = earlier.play_to_surprise(&mut position, &mut rng);
+            assert_eq!(usize::from(plies), position.ply());
+            position.moves().to_vec()
+        };
+        add(&mut earlier, &[0, 1, 2, 9, 9]);
+        assert!(begin(&earlier).is_empty(), "nothing was a surprise");
+        // The empty board and positions that only the last two moves reach do not count.
+        add_with(&mut earlier, &[4, 1, 7, 9, 9], &[2000, 0, 250, 500, 2000]);
+        add_with(&mut earlier, &[3, 5, 9, 9], &[0, 250]);
+        let mut counts = std::collections::BTreeMap::new();
+        for _ in 0..400 {
+            *counts
+                .entry(
+                    begin(&earlier)
+                        .iter()
+                        .map(|mv| mv.index(Size::square(3).unwrap()))
+                        .collect(),
+                )
+                .or_insert(0) += 1;
+        }
+        let seen: Vec<Vec<usize>> = counts.keys().cloned().collect();
+        assert_eq!(seen, [vec![3], vec![4, 1], vec![4, 1, 7]]);
+        let counts: Vec<i32> = counts.into_values().collect();
+        assert!(
+            (70..130).contains(&counts[0]) && (70..130).contains(&counts[1]),
+            "{counts:?}"
+        );
+    }
+
+    #[test]
+    fn the_search_is_surprised_where_it_disagrees_with_the_network() {
+        let ply = |root_visits, root_value, network_value| PlyRecord {
+            root_visits,
+            root_value,
+            network_value,
+            ..PlyRecord::bare(Move::Pass)
+        };
+        assert_eq!(surprise(&ply(8, -0.5, 0.25)), 750);
+        assert_eq!(surprise(&ply(0, 0.0, 0.25)), 0, "an opening ply");
+    }
+
+    #[test]
     fn old_games_are_forgotten() {
         let mut earlier = EarlierGames::default();
         for index in 0..REMEMBERED + 5 {
-            add(&mut earlier, &[index % 9, 9, 9]);
+            add(&mut earlier, &[index as u16 % 9, 9, 9]);
         }
         assert_eq!(earlier.0.len(), REMEMBERED);
         assert_eq!(earlier.0[0].moves[0], 5);

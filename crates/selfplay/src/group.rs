@@ -276,8 +276,9 @@ impl Group {
             Progress::Ended(record) => {
                 let address = game.address;
                 self.count_end(&record);
-                if self.settings.config.opening.repeats_games() && record.is_finished() {
-                    self.earlier.add(record.size, record.plies.iter().map(|ply| ply.mv));
+                let opening = &self.settings.config.opening;
+                if opening.repeats_games() && record.is_finished() {
+                    self.earlier.add(&record, opening.surprise_share > 0.0);
                 }
                 self.finished.push(FinishedGame {
                     address,

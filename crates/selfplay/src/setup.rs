@@ -47,7 +47,7 @@ pub(crate) fn play_opening(
 ) -> u16 {
     // Without forks, draw nothing, so that games stay the same as before forks were added.
     if config.fork_share > 0.0 && rng::unit_f64(rng) < config.fork_share {
-        let plies = earlier.play_into(position, rng);
+        let plies = play_fork(config, earlier, position, rng);
         if plies > 0 {
             return plies;
         }
@@ -61,6 +61,17 @@ pub(crate) fn play_opening(
         }
     }
     play_random_opening(config, earlier, position, rng)
+}
+
+/// Plays up to a position of an earlier game on an empty board; returns the number of plies, 0 if there is none.
+fn play_fork(config: &OpeningConfig, earlier: &EarlierGames, position: &mut Position, rng: &mut Rng) -> u16 {
+    if config.surprise_share > 0.0 && rng::unit_f64(rng) < config.surprise_share {
+        let plies = earlier.play_to_surprise(position, rng);
+        if plies > 0 {
+            return plies;
+        }
+    }
+    earlier.play_into(position, rng)
 }
 
 /// Plays one of the book's lines for this board on an empty board; returns its number of plies, 0 if there is none.

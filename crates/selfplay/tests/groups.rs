@@ -185,6 +185,8 @@ fn a_decided_game_is_searched_with_fewer_visits() {
 #[test]
 fn stopping_and_resuming_does_not_change_games() {
     let mut config = config(&["4x4"]);
+    // Searches begin again after a stop, so games may end in another order. With other shares than these, some forks
+    // then begin from other games.
     config.opening.fork_share = 0.3;
     games_survive_a_stop(&config);
     config.komi.least_chance = Some(0.2);
@@ -206,6 +208,7 @@ fn games_survive_a_stop(config: &SelfPlayConfig) {
         }
         let bytes = Snapshot::new(vec![first.snapshot()]).to_bytes();
         let snapshot = Snapshot::from_bytes(&bytes).unwrap();
+        assert_eq!(snapshot.groups, [first.snapshot()]);
         assert_eq!(snapshot.games(), first.games_in_flight());
         let (mut second, _) = group(config, Some(20), scripted(4));
         second.restore(&snapshot.groups[0]).unwrap();
@@ -241,20 +244,40 @@ fn random_plies_may_follow_those_of_an_earlier_game() {
 }
 
 #[test]
+fn a_snapshot_keeps_where_searches_were_surprised() {
+    let mut config = config(&["4x4"]);
+    config.opening.fork_share = 0.5;
+    config.opening.surprise_share = 1.0;
+    let (mut group, _) = group(&config, Some(20), scripted(4));
+    play_out(&mut group, &mut ScriptedPredictor::new(4));
+    let snapshot = Snapshot::new(vec![group.snapshot()]);
+    let bytes = snapshot.to_bytes();
+    assert!(String::from_utf8_lossy(&bytes).contains("surprises"));
+    assert_eq!(Snapshot::from_bytes(&bytes).unwrap(), snapshot);
+}
+
+#[test]
 fn forks_begin_with_the_moves_of_an_earlier_game() {
     let mut config = config(&["4x4"]);
     config.opening.fork_share = 0.5;
     config.opening.random_share = 0.0;
-    let (mut group, _) = group(&config, Some(60), scripted(4));
+    let anywhere = forks(&config);
+    config.opening.surprise_share = 1.0;
+    assert_ne!(forks(&config), anywhere);
+}
+
+/// Plays 60 games and returns the openings of those that begin like an earlier one.
+fn forks(config: &SelfPlayConfig) -> Vec<Vec<Move>> {
+    let (mut group, _) = group(config, Some(60), scripted(4));
     let mut predictor = ScriptedPredictor::new(4);
     let mut finished: Vec<Vec<Move>> = Vec::new();
-    let mut forks = 0;
+    let mut forks = Vec::new();
     while !group.is_done() {
         for game in group.step(&mut predictor).unwrap() {
             let moves: Vec<Move> = game.record.plies.iter().map(|ply| ply.mv).collect();
             let opening = &moves[..usize::from(game.record.opening_plies)];
             if !opening.is_empty() {
-                forks += 1;
+                forks.push(opening.to_vec());
                 assert!(
                     finished.iter().any(|earlier| earlier.starts_with(opening)),
                     "{opening:?} begins no earlier game"
@@ -264,7 +287,8 @@ fn forks_begin_with_the_moves_of_an_earlier_game() {
             finished.push(moves);
         }
     }
-    assert!((10..50).contains(&forks), "{forks} of 60 games");
+    assert!((10..50).contains(&forks.len()), "{} of 60 games", forks.len());
+    forks
 }
 
 #[test]
