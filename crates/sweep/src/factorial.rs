@@ -19,7 +19,8 @@ pub struct Factorial {
 pub struct Effects {
     /// For each factor, the mean of the runs that have it minus the mean of the others.
     pub factors: Vec<Estimate>,
-    /// Standard deviation of runs with the same factors, as far as it can be told; `None` if no run is to spare.
+    /// Standard deviation of what the factors do not explain one by one: luck, and what factors do only together.
+    /// `None` if no run is to spare.
     pub deviation: Option<f64>,
 }
 

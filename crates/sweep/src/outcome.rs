@@ -42,7 +42,7 @@ pub enum Compared {
     Factors {
         /// The factors, in the order of the file.
         factors: Vec<FactorOutcome>,
-        /// Standard deviation of runs with the same factors, in Elo; `None` if it cannot be told.
+        /// Standard deviation of the runs beyond the effects of their factors, in Elo; `None` if it cannot be told.
         deviation: Option<f64>,
         /// All runs together.
         all: Group,

@@ -32,7 +32,7 @@ impl Outcome {
             } => {
                 let luck = deviation.map_or(String::new(), |deviation| {
                     format!(
-                        "; runs with the same factors have a standard deviation of {deviation:.0} Elo, matches included"
+                        "; beyond the factors, runs have a standard deviation of {deviation:.0} Elo, matches included"
                     )
                 });
                 let count = factors.len();
