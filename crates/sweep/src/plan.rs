@@ -247,12 +247,13 @@ impl Plan {
             values.extend(changes.iter().flat_map(|change| change.set.clone()));
             values.insert("name".to_owned(), format!("\"{name}\""));
             values.insert("seed".to_owned(), seed.to_string());
-            let about = || match changes.is_empty() {
-                true => format!("the run {name}, without any factor"),
-                false => {
+            let about = || match changes.len() {
+                0 => format!("the run {name}, without any factor"),
+                1..=3 => {
                     let names: Vec<&str> = changes.iter().map(|change| change.name.as_str()).collect();
                     format!("the run {name}: {}", names.join(", "))
                 }
+                count => format!("the run {name}, with {count} factors"),
             };
             let config = RunConfig::load(base, &settings(&values)).with_context(about)?;
             runs.push(PlannedRun { seed, name, config });
