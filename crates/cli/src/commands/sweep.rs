@@ -20,9 +20,9 @@ use crate::output::{self, say, usage};
 /// takes no more runs than testing one. Choose arms for settings that exclude each other, and factors for those that
 /// can be combined.
 ///
-/// Each run is a run of its own. Then matches between the models of all runs put them on one scale, and the sweep
-/// compares them at the end of their budget: means over runs with 95% intervals, because runs differ by their seed
-/// alone. Prints a table, and writes a page with plots and sweep.json into the sweep's folder.
+/// Matches between the models of all runs put them on one scale, and the sweep compares them at the end of their
+/// budget: means over runs with 95% intervals, because even runs that differ only in their seed have different results.
+/// Prints a table, and writes a page with plots and sweep.json into the sweep's folder.
 ///
 /// Run the same command again to go on where it stopped, even after kill -9, or after adding arms, seeds, or runs to
 /// the file.
